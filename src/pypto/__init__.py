@@ -1,0 +1,1 @@
+"""pypto: Ascend NPU kernels in Python."""

@@ -1,0 +1,268 @@
+"""Errors of pypto: classes, codes, source positions and their rendering.
+
+Every error a user can cause is a :class:`PyptoError` made of one or more :class:`Diagnostic` records.
+A diagnostic says what is wrong, what was expected and what was given, where in the Python source,
+and how to mend it. The class names and codes follow the public PyPTO contract; each class also
+derives from the built-in exception a Python user would catch.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+
+__all__ = [
+    "BuildError",
+    "Diagnostic",
+    "DtypeError",
+    "FeError",
+    "FeKeyError",
+    "FeNameError",
+    "FeNotImplementedError",
+    "FeTypeError",
+    "FeValueError",
+    "ParserError",
+    "PassError",
+    "PyptoError",
+    "PyptoGeneralError",
+    "PyptoRtError",
+    "RtTypeError",
+    "RtValueError",
+    "ShapeError",
+    "SourceText",
+    "Span",
+    "TileError",
+    "UnsupportedSyntaxError",
+    "VerifyError",
+    "raise_diagnostics",
+]
+
+
+@dataclass(frozen=True, slots=True)
+class SourceText:
+    """The source of one function: where it stands and its lines as written.
+
+    ``label`` names the function inside a compilation (unique there) and is what compiled text
+    mentions; ``filename`` and ``first_line`` say where this occurrence stands and are filled in
+    only when something is shown.
+    """
+
+    label: str
+    filename: str
+    first_line: int
+    lines: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Span:
+    """A range of one function's source. Lines are 1-based within it, columns 0-based."""
+
+    source: SourceText
+    line: int
+    column: int
+    end_line: int
+    end_column: int
+
+    @property
+    def location(self) -> str:
+        """``file:line:col`` as shown to a person (columns 1-based)."""
+        return f"{self.source.filename}:{self.file_line}:{self.column + 1}"
+
+    @property
+    def file_line(self) -> int:
+        return self.source.first_line + self.line - 1
+
+    @property
+    def relative(self) -> str:
+        """``label+line``: stable under moves of the function, used in compiled text."""
+        return f"{self.source.label}+{self.line}"
+
+    def text(self) -> str:
+        """The source text of the span on its first line, stripped."""
+        line = self.source.lines[self.line - 1] if self.line <= len(self.source.lines) else ""
+        end = self.end_column if self.end_line == self.line else len(line)
+        return line[self.column : end].strip()
+
+
+@dataclass(frozen=True, slots=True)
+class Diagnostic:
+    """One thing that is wrong. ``cls`` is the exception class that it raises."""
+
+    cls: type[PyptoError]
+    code: str
+    message: str
+    span: Span | None = None
+    expected: str | None = None
+    got: str | None = None
+    help: str | None = None
+    notes: tuple[str, ...] = field(default=())
+
+    def render(self) -> str:
+        parts = [f"ErrCode: {self.code}  {self.message}"]
+        if self.expected is not None:
+            parts.append(f"  expected  {self.expected}")
+        if self.got is not None:
+            parts.append(f"  got       {self.got}")
+        if self.span is not None:
+            parts.extend(_render_span(self.span))
+        parts.extend(f"  {line}" for note in self.notes for line in note.splitlines())
+        if self.help is not None:
+            parts.append(f"  help: {self.help}")
+        return "\n".join(parts)
+
+
+def _render_span(span: Span) -> list[str]:
+    source = span.source
+    first = max(1, span.line - 1)
+    last = min(len(source.lines), max(span.line, min(span.end_line, span.line + 2)))
+    width = len(str(source.first_line + last - 1))
+    out = [f"  --> {span.location}"]
+    for number in range(first, last + 1):
+        line = source.lines[number - 1].expandtabs(4).rstrip()
+        out.append(f"  {source.first_line + number - 1:>{width}} | {line}")
+        if number == span.line:
+            raw = source.lines[number - 1]
+            start = len(raw[: span.column].expandtabs(4))
+            end = span.end_column if span.end_line == span.line else len(raw.rstrip())
+            carets = max(1, len(raw[:end].expandtabs(4)) - start)
+            out.append(f"  {'':>{width}} | {' ' * start}{'^' * carets}")
+    return out
+
+
+class PyptoError(Exception):
+    """Base of all errors that pypto raises on purpose.
+
+    ``diagnostics`` holds every problem found; the message renders them all, first one first.
+    """
+
+    default_code = "F0FFFF"
+
+    def __init__(self, message: str | Iterable[Diagnostic], *, code: str | None = None) -> None:
+        if isinstance(message, str):
+            self.diagnostics: tuple[Diagnostic, ...] = (
+                Diagnostic(type(self), code or self.default_code, message),
+            )
+        else:
+            self.diagnostics = tuple(message)
+        self.code = self.diagnostics[0].code
+        super().__init__("\n\n".join(d.render() for d in self.diagnostics))
+
+    def __str__(self) -> str:
+        # SyntaxError and KeyError format their arguments; ours is the rendered text, always.
+        return str(self.args[0])
+
+    def __reduce__(self) -> tuple[type[PyptoError], tuple[tuple[Diagnostic, ...]]]:
+        return type(self), (self.diagnostics,)
+
+
+class FeError(PyptoError):
+    """The front end refused the kernel."""
+
+
+class FeTypeError(FeError, TypeError):
+    """A value of the wrong type in a kernel or an option."""
+
+    default_code = "F00001"
+
+
+class FeValueError(FeError, ValueError):
+    """A value outside what is allowed."""
+
+    default_code = "F00002"
+
+
+class FeNameError(FeError, NameError):
+    """A name that is defined nowhere."""
+
+    default_code = "F00004"
+
+
+class FeNotImplementedError(FeError, NotImplementedError):
+    """Something that the contract knows and this version does not do."""
+
+    default_code = "F00005"
+
+
+class FeKeyError(FeError, KeyError):
+    """An unknown key, of an option for instance."""
+
+    default_code = "F00006"
+
+
+class ShapeError(FeError, ValueError):
+    """Shapes or ranks that do not fit."""
+
+    default_code = "F0000B"
+
+
+class TileError(FeError, ValueError):
+    """A tile of wrong rank, alignment or size."""
+
+    default_code = "F0000C"
+
+
+class DtypeError(FeError, TypeError):
+    """A dtype that an operation does not take, or dtypes that do not fit together."""
+
+    default_code = "FC0001"
+
+
+class ParserError(FeError):
+    """The kernel's source cannot be read as a kernel."""
+
+    default_code = "F00005"
+
+
+class UnsupportedSyntaxError(ParserError, SyntaxError):
+    """A Python construct that a kernel may not use."""
+
+    default_code = "F00005"
+
+
+class PassError(PyptoError):
+    """A compiler pass could not do its work on this kernel."""
+
+    default_code = "F40000"
+
+
+class VerifyError(PyptoError):
+    """A level of the compiler broke its own invariant; a bug of pypto."""
+
+    default_code = "FB0001"
+
+
+class PyptoGeneralError(PyptoError, RuntimeError):
+    """Compilation or launch failed outside the kernel's own text."""
+
+    default_code = "F00003"
+
+
+class BuildError(PyptoGeneralError):
+    """The C++ toolchain is missing or failed."""
+
+    default_code = "F63001"
+
+
+class PyptoRtError(PyptoError):
+    """A call of a compiled kernel was refused."""
+
+    default_code = "F00003"
+
+
+class RtTypeError(PyptoRtError, TypeError):
+    """An argument of the wrong type, dtype, device or layout; or the wrong number of them."""
+
+    default_code = "F00001"
+
+
+class RtValueError(PyptoRtError, ValueError):
+    """An argument of the right type with a wrong shape or value."""
+
+    default_code = "F00002"
+
+
+def raise_diagnostics(diagnostics: Iterable[Diagnostic]) -> None:
+    """Raise one error that holds all ``diagnostics``, of the class of the first; none: return."""
+    found = tuple(diagnostics)
+    if found:
+        raise found[0].cls(found)

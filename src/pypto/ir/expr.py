@@ -1,0 +1,285 @@
+"""Scalar expressions over sizes, scalar arguments and constants.
+
+An :class:`Expr` is a 64-bit integer, a float or a bool that is known at the latest when the kernel
+is launched. Integer sums and products are kept in a normal form (a sorted polynomial), so equal
+sizes compare equal; everything else compares by structure.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from typing import Literal
+
+__all__ = ["Apply", "Const", "Expr", "Kind", "Symbol", "apply", "as_int", "const", "symbols_of"]
+
+Kind = Literal["int", "float", "bool"]
+
+
+@dataclass(frozen=True, slots=True)
+class Expr:
+    """Base class; use the functions below to build one."""
+
+    @property
+    def kind(self) -> Kind:
+        raise NotImplementedError
+
+    def __str__(self) -> str:
+        return to_text(self)
+
+
+@dataclass(frozen=True, slots=True)
+class Const(Expr):
+    """A known value. ``repr`` keeps -0.0 apart from 0.0 and 1 apart from 1.0 and True."""
+
+    value: int | float | bool
+    type: Kind
+
+    @property
+    def kind(self) -> Kind:
+        return self.type
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Const) and (self.type, repr(self.value)) == (
+            other.type,
+            repr(other.value),
+        )
+
+    def __hash__(self) -> int:
+        return hash((self.type, repr(self.value)))
+
+    def __str__(self) -> str:
+        return repr(self.value)
+
+
+@dataclass(frozen=True, slots=True)
+class Symbol(Expr):
+    """A value known at launch: a size (``axis`` is set) or a scalar argument of the kernel.
+
+    ``param`` is the parameter's position in the kernel's signature.
+    """
+
+    name: str
+    param: int
+    axis: int | None
+    type: Kind = "int"
+
+    @property
+    def kind(self) -> Kind:
+        return self.type
+
+    def __str__(self) -> str:
+        return self.name
+
+
+@dataclass(frozen=True, slots=True)
+class Apply(Expr):
+    """``op`` applied to ``args``, with Python's meaning of the operator.
+
+    Ops: add sub mul floordiv mod truediv pow neg min max abs, lt le gt ge eq ne, and or not,
+    select (condition, then, else), to_float, to_int.
+    """
+
+    op: str
+    args: tuple[Expr, ...]
+    type: Kind
+
+    @property
+    def kind(self) -> Kind:
+        return self.type
+
+    def __str__(self) -> str:
+        return to_text(self)
+
+
+_COMPARE = {"lt", "le", "gt", "ge", "eq", "ne"}
+_FOLD: dict[str, Callable[..., int | float | bool]] = {
+    "add": lambda a, b: a + b,
+    "sub": lambda a, b: a - b,
+    "mul": lambda a, b: a * b,
+    "floordiv": lambda a, b: a // b,
+    "mod": lambda a, b: a % b,
+    "truediv": lambda a, b: a / b,
+    "pow": lambda a, b: a**b,
+    "neg": lambda a: -a,
+    "abs": lambda a: abs(a),
+    "min": lambda a, b: min(a, b),
+    "max": lambda a, b: max(a, b),
+    "lt": lambda a, b: a < b,
+    "le": lambda a, b: a <= b,
+    "gt": lambda a, b: a > b,
+    "ge": lambda a, b: a >= b,
+    "eq": lambda a, b: a == b,
+    "ne": lambda a, b: a != b,
+    "and": lambda a, b: bool(a and b),
+    "or": lambda a, b: bool(a or b),
+    "not": lambda a: not a,
+    "select": lambda c, a, b: a if c else b,
+    "to_float": lambda a: float(a),
+    "to_int": lambda a: int(a),
+}
+
+
+def const(value: int | float | bool) -> Const:
+    """The constant ``value``."""
+    if isinstance(value, bool):
+        return Const(value, "bool")
+    if isinstance(value, int):
+        return Const(value, "int")
+    return Const(float(value), "float")
+
+
+def as_int(expr: Expr) -> int | None:
+    """The value of a constant integer expression, else None."""
+    if isinstance(expr, Const) and expr.type in ("int", "bool"):
+        return int(expr.value)
+    return None
+
+
+def apply(op: str, *args: Expr | int | float) -> Expr:
+    """``op`` of ``args``, folded and, for integer sums and products, in normal form.
+
+    Raises ZeroDivisionError or OverflowError as Python would when all operands are constants.
+    """
+    operands = tuple(a if isinstance(a, Expr) else const(a) for a in args)
+    kind = _result_kind(op, operands)
+    if all(isinstance(a, Const) for a in operands):
+        values = [a.value for a in operands if isinstance(a, Const)]
+        return const(_FOLD[op](*values))
+    if kind == "int" and op in ("add", "sub", "mul", "neg"):
+        return _normal(op, operands)
+    if op in ("floordiv", "mod") and kind == "int":
+        simple = _simplify_division(op, operands[0], operands[1])
+        if simple is not None:
+            return simple
+    if op in ("min", "max", "eq", "le", "ge") and operands[0] == operands[1]:
+        return operands[0] if op in ("min", "max") else const(kind == "bool")
+    if op == "select" and isinstance(operands[0], Const):
+        return operands[1] if operands[0].value else operands[2]
+    if op == "to_float" and operands[0].kind == "float":
+        return operands[0]
+    return Apply(op, operands, kind)
+
+
+def _result_kind(op: str, args: tuple[Expr, ...]) -> Kind:
+    if op in _COMPARE or op in ("and", "or", "not"):
+        return "bool"
+    if op in ("truediv", "to_float"):
+        return "float"
+    if op == "to_int":
+        return "int"
+    considered = args[1:] if op == "select" else args
+    return "float" if any(a.kind == "float" for a in considered) else "int"
+
+
+def _simplify_division(op: str, a: Expr, b: Expr) -> Expr | None:
+    divisor = as_int(b)
+    if divisor == 1:
+        return a if op == "floordiv" else const(0)
+    if divisor is None or divisor <= 0:
+        return None
+    terms = _terms(a)
+    if all(coefficient % divisor == 0 for coefficient in terms.values()):
+        if op == "mod":
+            return const(0)
+        return _from_terms({m: c // divisor for m, c in terms.items()})
+    return None
+
+
+# --- normal form: a polynomial {monomial: coefficient}, a monomial a sorted tuple of atoms ---
+
+_Monomial = tuple[Expr, ...]
+
+
+def _order(atom: Expr) -> tuple[str, str]:
+    return type(atom).__name__, repr(atom)
+
+
+def _terms(expr: Expr) -> dict[_Monomial, int]:
+    if isinstance(expr, Const):
+        return {(): int(expr.value)} if expr.value else {}
+    if isinstance(expr, Apply) and expr.type == "int":
+        if expr.op == "add":
+            return _sum(_terms(a) for a in expr.args)
+        if expr.op == "mul":
+            product: dict[_Monomial, int] = {(): 1}
+            for factor in expr.args:
+                product = _product(product, _terms(factor))
+            return product
+    return {(expr,): 1}
+
+
+def _sum(parts: Iterable[dict[_Monomial, int]]) -> dict[_Monomial, int]:
+    out: dict[_Monomial, int] = {}
+    for part in parts:
+        for monomial, coefficient in part.items():
+            out[monomial] = out.get(monomial, 0) + coefficient
+    return {m: c for m, c in out.items() if c}
+
+
+def _product(a: dict[_Monomial, int], b: dict[_Monomial, int]) -> dict[_Monomial, int]:
+    return _sum(
+        {tuple(sorted(ma + mb, key=_order)): ca * cb} for ma, ca in a.items() for mb, cb in b.items()
+    )
+
+
+def _normal(op: str, args: tuple[Expr, ...]) -> Expr:
+    if op == "neg":
+        return _from_terms({m: -c for m, c in _terms(args[0]).items()})
+    left, right = _terms(args[0]), _terms(args[1])
+    if op == "mul":
+        return _from_terms(_product(left, right))
+    if op == "sub":
+        right = {m: -c for m, c in right.items()}
+    return _from_terms(_sum((left, right)))
+
+
+def _from_terms(terms: dict[_Monomial, int]) -> Expr:
+    addends: list[Expr] = []
+    for monomial in sorted(terms, key=lambda m: (-len(m), [_order(a) for a in m])):
+        coefficient = terms[monomial]
+        if not coefficient:
+            continue
+        factors: tuple[Expr, ...] = monomial
+        if coefficient != 1 or not monomial:
+            factors = (*monomial, const(coefficient))
+        addends.append(factors[0] if len(factors) == 1 else Apply("mul", factors, "int"))
+    if not addends:
+        return const(0)
+    return addends[0] if len(addends) == 1 else Apply("add", tuple(addends), "int")
+
+
+def symbols_of(expr: Expr) -> set[Symbol]:
+    """All symbols in ``expr``."""
+    if isinstance(expr, Symbol):
+        return {expr}
+    if isinstance(expr, Apply):
+        return set().union(*(symbols_of(a) for a in expr.args))
+    return set()
+
+
+_INFIX = {
+    "add": "+", "sub": "-", "mul": "*", "floordiv": "//", "mod": "%", "truediv": "/", "pow": "**",
+    "lt": "<", "le": "<=", "gt": ">", "ge": ">=", "eq": "==", "ne": "!=", "and": "and", "or": "or",
+}  # fmt: skip
+
+
+def to_text(expr: Expr) -> str:
+    """Python text of ``expr``, for dumps and messages."""
+    if not isinstance(expr, Apply):
+        return str(expr)
+    if expr.op in _INFIX:
+        sign = _INFIX[expr.op]
+        tight = sign in ("*", "//", "%", "/", "**")
+        return (sign if tight else f" {sign} ").join(_wrapped(a) for a in expr.args)
+    if expr.op == "neg":
+        return f"-{_wrapped(expr.args[0])}"
+    if expr.op == "select":
+        condition, then, other = expr.args
+        return f"({_wrapped(then)} if {_wrapped(condition)} else {_wrapped(other)})"
+    name = {"to_float": "float", "to_int": "int"}.get(expr.op, expr.op)
+    return f"{name}({', '.join(to_text(a) for a in expr.args)})"
+
+
+def _wrapped(expr: Expr) -> str:
+    return f"({to_text(expr)})" if isinstance(expr, Apply) and expr.op in _INFIX else to_text(expr)

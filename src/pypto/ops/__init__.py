@@ -1,0 +1,1 @@
+"""The operations: one :class:`~pypto.ops.spec.OpSpec` each, found through the registry."""

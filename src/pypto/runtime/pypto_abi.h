@@ -1,0 +1,99 @@
+/* The binary interface between a compiled kernel, the CPU runtime library and the launcher.
+ *
+ * Plain C, no includes beyond stdint: kernels include it through the twin, the launcher and the
+ * runtime library directly. Change PYPTO_ABI_VERSION with any change of layout or meaning.
+ */
+#ifndef PYPTO_ABI_H
+#define PYPTO_ABI_H
+
+#include <stdint.h>
+
+#define PYPTO_ABI_VERSION 1u
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* Kernel kinds, by the core streams that one launched block consists of. */
+enum PyptoKind {
+    PYPTO_VECTOR = 0,  /* __vector__: one AIV stream a block, no synchronisation between blocks */
+    PYPTO_CUBE = 1,    /* __cube__: one AIC stream a block */
+    PYPTO_MIX_0_1 = 2, /* __mix__(0,1): one AIV stream a block, SyncAll allowed */
+    PYPTO_MIX_1_0 = 3,
+    PYPTO_MIX_1_1 = 4,
+    PYPTO_MIX_1_2 = 5 /* one AIC and two AIV streams a block */
+};
+
+enum { PYPTO_COUNTERS = 16 };
+
+/* Indices of PyptoCore.counters, kept by the counting build of the twin only. */
+enum PyptoCounter {
+    PYPTO_COUNT_GM_TO_UB = 0, /* bytes */
+    PYPTO_COUNT_UB_TO_GM = 1, /* bytes */
+    PYPTO_COUNT_VECTOR = 2,   /* vector instructions issued */
+    PYPTO_COUNT_COPY = 3,     /* copy instructions issued */
+    PYPTO_COUNT_BARRIER = 4,  /* PipeBarrier */
+    PYPTO_COUNT_SYNC_ALL = 5,
+    PYPTO_COUNT_UB_PEAK = 6 /* highest UB byte handed out by a TPipe, a maximum over streams */
+};
+
+/* One stream (an AIV or AIC core of the launch) as the twin sees it. */
+typedef struct PyptoCore PyptoCore;
+struct PyptoCore {
+    uint8_t* ub;           /* 196608 bytes, 4096-byte aligned; of this stream alone */
+    int64_t block_idx;     /* what GetBlockIdx() returns */
+    int64_t block_num;     /* what GetBlockNum() returns */
+    int64_t sub_block_idx; /* 0 or 1 */
+    int64_t sub_block_num; /* AIVs per group as GetSubBlockNum() returns it */
+    int32_t is_cube;       /* 1 on an AIC stream */
+    uint32_t flags;        /* PyptoLaunchFlags of the launch */
+    void (*sync_all)(PyptoCore*, int32_t aiv_only); /* returns when every stream has called it */
+    void* owner;           /* the runtime's own */
+    uint64_t counters[PYPTO_COUNTERS];
+};
+
+enum PyptoLaunchFlags {
+    PYPTO_STREAM_STORES = 1u /* traffic exceeds the caches: write GM past them */
+};
+
+typedef struct PyptoLaunch {
+    void (*stream)(PyptoCore* core, const void* frame); /* runs one stream from start to end */
+    const void* frame; /* pointers and arguments, as the kernel's wrapper laid them out */
+    uint32_t blocks;   /* >= 1 */
+    uint32_t kind;     /* enum PyptoKind */
+    uint32_t flags;    /* PyptoLaunchFlags */
+} PyptoLaunch;
+
+/* Services of the CPU runtime library. One static table per process. */
+typedef struct PyptoRuntime {
+    uint32_t abi_version;
+    uint32_t workers;  /* threads a launch may use, the caller included; >= 1 */
+    uint64_t l1_bytes; /* data cache of one core */
+    uint64_t l2_bytes; /* second level cache of one core */
+    uint64_t llc_bytes;
+    void (*launch)(const PyptoLaunch* launch); /* returns when all streams are done */
+    void* (*workspace)(uint64_t bytes);        /* growing arena of the calling thread, 512-byte
+                                                  aligned; valid until its next call */
+} PyptoRuntime;
+
+/* One call of a kernel, filled by the launcher. */
+typedef struct PyptoCall {
+    void* const* tensors; /* data pointers of the tensor parameters, in order */
+    const int64_t* ints;  /* sizes and int arguments, in the order of the entry's metadata */
+    const double* floats; /* float arguments, likewise */
+} PyptoCall;
+
+/* Result of PyptoKernel.run: PYPTO_OK, or PYPTO_PRECONDITION + index of the failed condition. */
+enum { PYPTO_OK = 0, PYPTO_OVERFLOW = 1, PYPTO_DIVISION = 2, PYPTO_PRECONDITION = 16 };
+
+/* Exported by a kernel's binary under the symbol that its metadata names. */
+typedef struct PyptoKernel {
+    uint32_t abi_version;
+    int32_t (*run)(const PyptoRuntime* runtime, const PyptoCall* call);
+} PyptoKernel;
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif
