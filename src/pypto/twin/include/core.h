@@ -1,0 +1,149 @@
+/* CPU twin: the stream (AIV or AIC core) that this thread runs, and its registers. */
+#ifndef PYPTO_TWIN_CORE_H
+#define PYPTO_TWIN_CORE_H
+
+#include "../../runtime/pypto_abi.h"
+#include "types.h"
+
+/* With hooks compiled in, instructions report what they do (hooks.h). */
+#if defined(PYPTO_TWIN_COUNT)
+#define PYPTO_TWIN_HOOKS 1
+#else
+#define PYPTO_TWIN_HOOKS 0
+#endif
+
+extern "C" int dprintf(int, const char*, ...);
+
+namespace pypto_twin {
+
+enum class AtomicOperation : uint8_t { none, add, max, min };
+enum class AtomicType : uint8_t { none, half, bfloat16, float32, int8, int16, int32 };
+
+/* Registers of one stream. Plain data: saved and restored when streams take turns on a thread. */
+struct State {
+    PyptoCore* core;
+    uint64_t mask_low;      /* lanes 0..63; in counter mode the total number of elements */
+    uint64_t mask_high;     /* lanes 64..127 */
+    uint64_t compare_mask[2]; /* result of the register form of Compare */
+    uint64_t pad_value;     /* SetPadValue: bits of the value, right aligned */
+    float deq_scale;        /* SetDeqScale */
+    float reduce_sum;       /* last repeat sum */
+    float reduce_value;     /* last repeat maximum or minimum */
+    uint32_t reduce_index;  /* its lane */
+    int16_t deq_offset;
+    bool deq_signed;
+    bool mask_counter;      /* counter mode */
+    AtomicOperation atomic; /* applied by copies to GM */
+    AtomicType atomic_type;
+};
+
+/* One per kernel binary and thread. Constant initialisation keeps the access free of guards. */
+static thread_local State state;
+
+/* Binds this thread to `core`; the first call of every stream. */
+PYPTO_INLINE void enter(PyptoCore* core)
+{
+    state = State{};
+    state.core = core;
+    state.mask_low = state.mask_high = ~uint64_t{0};
+    state.deq_scale = 1.0f;
+}
+
+/* A broken rule that cannot be computed around: says which and ends the process. */
+[[noreturn]] PYPTO_COLD inline void fail(const char* what)
+{
+    dprintf(2, "pypto: Ascend C twin, block %lld: %s\n",
+            static_cast<long long>(state.core != nullptr ? state.core->block_idx : -1), what);
+    __builtin_abort();
+}
+
+PYPTO_INLINE uint8_t* memory_base(AscendC::TPosition position)
+{
+    return state.core->ub + memory_offset(memory_of(position));
+}
+
+}  // namespace pypto_twin
+
+#define ASCEND_IS_AIV (pypto_twin::state.core->is_cube == 0)
+#define ASCEND_IS_AIC (pypto_twin::state.core->is_cube != 0)
+
+namespace AscendC {
+
+PYPTO_INLINE int64_t GetBlockIdx() { return pypto_twin::state.core->block_idx; }
+PYPTO_INLINE int64_t GetBlockNum() { return pypto_twin::state.core->block_num; }
+PYPTO_INLINE int64_t GetSubBlockIdx() { return pypto_twin::state.core->sub_block_idx; }
+PYPTO_INLINE int64_t GetSubBlockNum() { return pypto_twin::state.core->sub_block_num; }
+PYPTO_INLINE int64_t GetTaskRatio() { return pypto_twin::state.core->sub_block_num; }
+PYPTO_INLINE int64_t GetTaskRation() { return GetTaskRatio(); }
+PYPTO_INLINE void InitSocState() {}
+
+/* Passed as mask where isSetMask is false. */
+constexpr uint64_t MASK_PLACEHOLDER = 0;
+
+PYPTO_INLINE void SetMaskCount() { pypto_twin::state.mask_counter = true; }
+PYPTO_INLINE void SetMaskNorm() { pypto_twin::state.mask_counter = false; }
+
+PYPTO_INLINE void ResetMask()
+{
+    pypto_twin::state.mask_low = pypto_twin::state.mask_high = ~uint64_t{0};
+}
+
+/* Normal mode: one bit a lane. Counter mode: low = number of elements. */
+template <typename T, MaskMode mode = MaskMode::NORMAL>
+PYPTO_INLINE void SetVectorMask(uint64_t high, uint64_t low)
+{
+    pypto_twin::state.mask_high = high;
+    pypto_twin::state.mask_low = low;
+}
+
+/* Normal mode: the first `length` lanes. Counter mode: number of elements. */
+template <typename T, MaskMode mode = MaskMode::NORMAL>
+PYPTO_INLINE void SetVectorMask(int32_t length)
+{
+    if constexpr (mode == MaskMode::COUNTER) {
+        SetVectorMask<T, mode>(0, static_cast<uint64_t>(length));
+    } else {
+        const uint64_t ones = ~uint64_t{0};
+        const uint32_t lanes = static_cast<uint32_t>(length);
+        const uint64_t low = lanes >= 64 ? ones : (uint64_t{1} << lanes) - 1;
+        const uint64_t high =
+            lanes >= 128 ? ones : (lanes > 64 ? (uint64_t{1} << (lanes - 64)) - 1 : 0);
+        SetVectorMask<T, mode>(high, low);
+    }
+}
+
+PYPTO_INLINE void SetDeqScale(half scale) { pypto_twin::state.deq_scale = static_cast<float>(scale); }
+
+PYPTO_INLINE void SetDeqScale(float scale, int16_t offset, bool signMode)
+{
+    pypto_twin::state.deq_scale = scale;
+    pypto_twin::state.deq_offset = offset;
+    pypto_twin::state.deq_signed = signMode;
+}
+
+}  // namespace AscendC
+
+namespace pypto_twin {
+
+struct BlockIndex { /* equal on the AIVs of one group */
+    PYPTO_INLINE operator int64_t() const
+    {
+        const PyptoCore* core = state.core;
+        return core->is_cube != 0 ? core->block_idx : core->block_idx / core->sub_block_num;
+    }
+};
+struct BlockCount {
+    PYPTO_INLINE operator int64_t() const { return state.core->block_num; }
+};
+struct SubBlockIndex {
+    PYPTO_INLINE operator int64_t() const { return state.core->sub_block_idx; }
+};
+
+}  // namespace pypto_twin
+
+/* Built-in variables of the language. */
+static constexpr pypto_twin::BlockIndex block_idx{};
+static constexpr pypto_twin::BlockCount block_num{};
+static constexpr pypto_twin::SubBlockIndex sub_block_idx{};
+
+#endif

@@ -1,0 +1,92 @@
+/* CPU twin: the one place that learns of every access and instruction.
+ *
+ * Fast build: all of it compiles to nothing. Counting build (-DPYPTO_TWIN_COUNT): fills
+ * PyptoCore.counters. Every instruction of the twin calls, in this order, on_instruction once, then
+ * on_read / on_write for the bytes it touches, before touching them.
+ */
+#ifndef PYPTO_TWIN_HOOKS_H
+#define PYPTO_TWIN_HOOKS_H
+
+#include "core.h"
+
+namespace pypto_twin {
+
+/* Call sites may test this to skip work that only prepares a hook's arguments. */
+constexpr bool kHooks = PYPTO_TWIN_HOOKS != 0;
+
+#if PYPTO_TWIN_HOOKS
+PYPTO_INLINE void count(PyptoCounter counter, uint64_t amount)
+{
+    state.core->counters[counter] += amount;
+}
+#endif
+
+/* `rows` runs of `bytes` bytes, `pitch` bytes from start to start, are about to be read. */
+PYPTO_INLINE void on_read(AscendC::TPosition position, const void* address, uint64_t bytes, pipe_t pipe,
+                          uint32_t rows = 1, uint64_t pitch = 0)
+{
+#if PYPTO_TWIN_HOOKS
+    if (memory_of(position) == AscendC::Hardware::GM && pipe == PIPE_MTE2) {
+        count(PYPTO_COUNT_GM_TO_UB, bytes * rows);
+    }
+#endif
+    (void)position, (void)address, (void)bytes, (void)pipe, (void)rows, (void)pitch;
+}
+
+/* As on_read, for bytes about to be written. */
+PYPTO_INLINE void on_write(AscendC::TPosition position, void* address, uint64_t bytes, pipe_t pipe,
+                           uint32_t rows = 1, uint64_t pitch = 0)
+{
+#if PYPTO_TWIN_HOOKS
+    if (memory_of(position) == AscendC::Hardware::GM && pipe == PIPE_MTE3) {
+        count(PYPTO_COUNT_UB_TO_GM, bytes * rows);
+    }
+#endif
+    (void)position, (void)address, (void)bytes, (void)pipe, (void)rows, (void)pitch;
+}
+
+/* One instruction is issued on `pipe`; an instruction of count or repeat 0 is issued too. */
+PYPTO_INLINE void on_instruction(pipe_t pipe)
+{
+#if PYPTO_TWIN_HOOKS
+    if (pipe == PIPE_V) {
+        count(PYPTO_COUNT_VECTOR, 1);
+    } else if (pipe == PIPE_MTE1 || pipe == PIPE_MTE2 || pipe == PIPE_MTE3 || pipe == PIPE_FIX) {
+        count(PYPTO_COUNT_COPY, 1);
+    }
+#endif
+    (void)pipe;
+}
+
+PYPTO_INLINE void on_barrier(pipe_t pipe)
+{
+#if PYPTO_TWIN_HOOKS
+    count(PYPTO_COUNT_BARRIER, 1);
+#endif
+    (void)pipe;
+}
+
+PYPTO_INLINE void on_set_flag(AscendC::HardEvent event, int32_t id) { (void)event, (void)id; }
+PYPTO_INLINE void on_wait_flag(AscendC::HardEvent event, int32_t id) { (void)event, (void)id; }
+
+PYPTO_INLINE void on_sync_all()
+{
+#if PYPTO_TWIN_HOOKS
+    count(PYPTO_COUNT_SYNC_ALL, 1);
+#endif
+}
+
+/* A TPipe has handed out memory up to byte `end` of `memory`. */
+PYPTO_INLINE void on_allocate(AscendC::Hardware memory, uint32_t end)
+{
+#if PYPTO_TWIN_HOOKS
+    if (memory == AscendC::Hardware::UB && state.core->counters[PYPTO_COUNT_UB_PEAK] < end) {
+        state.core->counters[PYPTO_COUNT_UB_PEAK] = end;
+    }
+#endif
+    (void)memory, (void)end;
+}
+
+}  // namespace pypto_twin
+
+#endif
