@@ -23,9 +23,12 @@ __all__ = [
     "FeValueError",
     "ParserError",
     "PassError",
+    "PassTypeError",
+    "PassValueError",
     "PyptoError",
     "PyptoGeneralError",
     "PyptoRtError",
+    "PyptoWarning",
     "RtTypeError",
     "RtValueError",
     "ShapeError",
@@ -225,6 +228,18 @@ class PassError(PyptoError):
     default_code = "F40000"
 
 
+class PassTypeError(PassError, TypeError):
+    """A value of the wrong type in the configuration of a pass."""
+
+    default_code = "F00001"
+
+
+class PassValueError(PassError, ValueError):
+    """A configuration key that passes do not have."""
+
+    default_code = "F00002"
+
+
 class VerifyError(PyptoError):
     """A level of the compiler broke its own invariant; a bug of pypto."""
 
@@ -259,6 +274,10 @@ class RtValueError(PyptoRtError, ValueError):
     """An argument of the right type with a wrong shape or value."""
 
     default_code = "F00002"
+
+
+class PyptoWarning(UserWarning):
+    """Something was accepted and has no effect, or a slower way was taken."""
 
 
 def raise_diagnostics(diagnostics: Iterable[Diagnostic]) -> None:
