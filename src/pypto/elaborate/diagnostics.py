@@ -1,0 +1,90 @@
+"""Refusing a construct, and collecting what was refused in one elaboration."""
+
+from __future__ import annotations
+
+import contextlib
+import sys
+import threading
+from collections.abc import Iterator
+from dataclasses import dataclass, field, replace
+from typing import NoReturn
+
+from pypto.error import Diagnostic, PyptoError, Span
+
+__all__ = ["Collector", "NeedValue", "Poisoned", "deep_recursion", "refuse"]
+
+
+class Poisoned(Exception):
+    """A value is unknown because of an error that has been reported already."""
+
+
+class NeedValue(Exception):
+    """The Python values of the scalar parameters ``names`` are needed: start again with them."""
+
+    def __init__(self, names: frozenset[str]) -> None:
+        self.names = names
+        super().__init__(", ".join(sorted(names)))
+
+
+def refuse(
+    cls: type[PyptoError],
+    message: str,
+    span: Span,
+    *,
+    code: str | None = None,
+    expected: str | None = None,
+    got: str | None = None,
+    help: str | None = None,
+    notes: tuple[str, ...] = (),
+) -> NoReturn:
+    """Raise ``cls`` with one diagnostic at ``span``."""
+    raise cls([Diagnostic(cls, code or cls.default_code, message, span, expected, got, help, notes)])
+
+
+@dataclass(slots=True)
+class Collector:
+    """Diagnostics of one kernel, each with the place in the kernel itself that led to it."""
+
+    found: list[tuple[tuple[int, int], Diagnostic]] = field(default_factory=list)
+
+    def add(self, diagnostic: Diagnostic, place: Span, notes: tuple[str, ...] = ()) -> None:
+        """Record ``diagnostic``; the same message at the same place counts once."""
+        if notes:
+            diagnostic = replace(diagnostic, notes=diagnostic.notes + notes)
+        entry = ((place.line, place.column), diagnostic)
+        if entry not in self.found:
+            self.found.append(entry)
+
+    def in_order(self) -> list[Diagnostic]:
+        """All diagnostics in source order."""
+        return [d for _, d in sorted(self.found, key=lambda entry: entry[0])]
+
+    def __bool__(self) -> bool:
+        return bool(self.found)
+
+
+_DEPTH = 20_000
+_lock = threading.Lock()
+_users = 0
+_saved = 0
+
+
+@contextlib.contextmanager
+def deep_recursion() -> Iterator[None]:
+    """Let the tree walks below follow long sums and deep parentheses.
+
+    The limit is the interpreter's, so concurrent elaborations share one raise and one restore.
+    """
+    global _users, _saved
+    with _lock:
+        if _users == 0:
+            _saved = sys.getrecursionlimit()
+            sys.setrecursionlimit(max(_saved, _DEPTH))
+        _users += 1
+    try:
+        yield
+    finally:
+        with _lock:
+            _users -= 1
+            if _users == 0:
+                sys.setrecursionlimit(_saved)
