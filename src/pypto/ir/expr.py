@@ -219,7 +219,9 @@ def _sum(parts: Iterable[dict[_Monomial, int]]) -> dict[_Monomial, int]:
 
 def _product(a: dict[_Monomial, int], b: dict[_Monomial, int]) -> dict[_Monomial, int]:
     return _sum(
-        {tuple(sorted(ma + mb, key=_order)): ca * cb} for ma, ca in a.items() for mb, cb in b.items()
+        {tuple(sorted(ma + mb, key=_order)): ca * cb}
+        for ma, ca in a.items()
+        for mb, cb in b.items()
     )
 
 

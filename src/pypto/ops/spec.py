@@ -54,6 +54,16 @@ class OpCall:
     args: Mapping[str, Value | Expr | object]
     span: Span
     arg_spans: Mapping[str, Span] = field(default_factory=dict)
+    required: list[tuple[Expr, str]] = field(default_factory=list)
+
+    def require(self, condition: Expr, message: str) -> None:
+        """Make ``condition``, which cannot be proved here, a precondition of every call."""
+        self.required.append((condition, message))
+
+    def scalar(self, name: str) -> Expr | None:
+        """The scalar operand ``name``; None when it is a tensor."""
+        value = self.args[name]
+        return value if isinstance(value, Expr) else None
 
     def tensor(self, name: str) -> TensorType:
         """Type of the tensor operand ``name``."""
@@ -78,9 +88,7 @@ class OpCall:
     ) -> NoReturn:
         """Raise ``cls`` at this call (at argument ``arg`` when given)."""
         span = self.arg_spans.get(arg, self.span) if arg else self.span
-        raise cls(
-            [Diagnostic(cls, code or cls.default_code, message, span, expected, got, help)]
-        )
+        raise cls([Diagnostic(cls, code or cls.default_code, message, span, expected, got, help)])
 
     def check_dtype(self, name: str) -> DataType:
         """The dtype of operand ``name``; refuse it when the operation does not take it."""

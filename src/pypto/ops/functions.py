@@ -1,0 +1,209 @@
+"""Elementwise functions of one tensor: exp log sqrt rsqrt reciprocal relu sigmoid tanh cast."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from pypto.error import DtypeError
+from pypto.ir.dtype import DataType
+from pypto.ir.expr import const
+from pypto.ir.tensor import Compute, TensorType, Value
+from pypto.language.enums import CastMode, PrecisionType, SaturationMode
+from pypto.ops.arithmetic import FLOATS, NUMBERS
+from pypto.ops.lowering import BF16, F16, F32, I8, I16, I32, I64, U8, Lowering
+from pypto.ops.shapes import broadcast
+from pypto.ops.spec import OpCall, OpParam, OpSpec
+
+Lower = Callable[[Lowering, Compute], Value]
+
+
+def _infer(call: OpCall) -> TensorType:
+    return TensorType(call.check_dtype("input"), broadcast(call, "input"))
+
+
+def _in_float(primitive: str) -> Lower:
+    """Through FP32, rounded once: what torch does for 16-bit floats."""
+
+    def lower(build: Lowering, use: Compute) -> Value:
+        (a,) = use.args
+        assert isinstance(a, Value)
+        return build.in_float(primitive, a)
+
+    return lower
+
+
+def _lower_reciprocal(build: Lowering, use: Compute) -> Value:
+    # The Reciprocal instruction is good to 1e-4 only; Div is exact to rounding.
+    (a,) = use.args
+    assert isinstance(a, Value)
+    one = build.fill(const(1.0), F32, len(build.result_shape()))
+    return build.narrow(build.emit("div", one, build.widen(a)), a.type.dtype)
+
+
+def _lower_rsqrt(build: Lowering, use: Compute) -> Value:
+    # As for Reciprocal: Rsqrt is an approximation, Sqrt then Div is not.
+    (a,) = use.args
+    assert isinstance(a, Value)
+    one = build.fill(const(1.0), F32, len(build.result_shape()))
+    root = build.emit("sqrt", build.widen(a))
+    return build.narrow(build.emit("div", one, root), a.type.dtype)
+
+
+def _lower_relu(build: Lowering, use: Compute) -> Value:
+    (a,) = use.args
+    assert isinstance(a, Value)
+    if a.type.dtype == I16:
+        return build.emit("maxs", a, const(0))  # Relu has no int16 form
+    return build.in_float("relu", a) if a.type.dtype == BF16 else build.emit("relu", a)
+
+
+# --- cast ---
+
+_CASTS: dict[DataType, frozenset[DataType]] = {
+    F32: frozenset({F16, F32, BF16, I64, I32, I16}),
+    F16: frozenset({F32, F16, BF16, I32, I16, I8, U8}),
+    BF16: frozenset({F32, F16, BF16, I32}),
+    I32: frozenset({F32, I32, I64, I16, F16}),
+    I16: frozenset({F32, I16, F16}),
+    I64: frozenset({F32, I64, I32}),
+    U8: frozenset({F16, U8}),
+    I8: frozenset({F16, I8}),
+}
+
+
+def _infer_cast(call: OpCall) -> TensorType:
+    source = call.check_dtype("input")
+    target = call.args["dtype"]
+    assert isinstance(target, DataType)
+    if target not in _CASTS[source]:
+        known = ", ".join(str(d) for d in sorted(_CASTS[source]))
+        call.fail(
+            DtypeError,
+            f"cast from {source} to {target} is not available on this target",
+            expected=f"one of {known}",
+            got=str(target),
+            help="cast in two steps through DT_FP32 or DT_FP16",
+            arg="dtype",
+        )
+    return TensorType(target, call.tensor("input").shape)
+
+
+def _mode(use: Compute) -> str:
+    """Round mode of a cast: the one asked for, else truncation to integers, half to even else."""
+    mode = use.attr("mode")
+    assert isinstance(mode, CastMode)
+    source = use.args[0]
+    assert isinstance(source, Value)
+    to_int = not use.result.type.dtype.is_float
+    if mode == CastMode.CAST_NONE:
+        return "TRUNC" if source.type.dtype.is_float and to_int else "RINT"
+    return mode.name.removeprefix("CAST_")
+
+
+def _lower_cast(build: Lowering, use: Compute) -> Value:
+    (a,) = use.args
+    assert isinstance(a, Value)
+    source, target, mode = a.type.dtype, use.result.type.dtype, _mode(use)
+    if source == target:
+        # The same dtype: only FP32 with an explicit rounding mode to an integral float changes.
+        return a
+    if target.is_float:
+        return _cast_to_float(build, a, target, mode)
+    return _cast_to_int(build, a, target, mode, use.attr("satmode") == SaturationMode.ON)
+
+
+def _cast_to_float(build: Lowering, a: Value, target: DataType, mode: str) -> Value:
+    source = a.type.dtype
+    direct = {(F16, F32), (BF16, F32), (I16, F32), (I8, F16), (U8, F16)}
+    if (source, target) in direct:
+        return build.cast(a, target)
+    if (source, target) in {(F32, F16), (F32, BF16), (I32, F32), (I64, F32), (I16, F16)}:
+        if mode == "ODD" and (source, target) != (F32, F16):
+            mode = "RINT"
+        return build.cast(a, target, mode)
+    # FP16 <-> BF16 and INT32 -> FP16 go through FP32: exact for every value FP16 can hold.
+    return build.cast(build.cast(a, F32, "NONE"), target, "RINT" if mode == "ODD" else mode)
+
+
+def _cast_to_int(build: Lowering, a: Value, target: DataType, mode: str, saturate: bool) -> Value:
+    source = a.type.dtype
+    if mode == "ODD":
+        mode = "TRUNC"
+    if source == I64:
+        return build.emit("low_half", a, dtype=I32) if not saturate else build.cast(a, I32)
+    if source == I32:
+        if target == I64:
+            return build.cast(a, I64)
+        return build.cast(a if saturate else build.wrap(a, 16), I16)
+    if target in (I32, I64) or saturate:
+        return build.cast(a, target, mode)
+    # The instruction saturates; wrapping goes through INT32, where every 16-bit result fits.
+    wide = build.cast(a, I32, mode)
+    if target == I16:
+        return build.cast(build.wrap(wide, 16), I16)
+    low = build.wrap(wide, 8)
+    if target == U8:
+        sign = build.emit("shr", low, const(31))
+        low = build.emit("add", low, build.emit("muls", sign, const(-256)))
+    return build.cast(build.cast(build.cast(low, F32, "NONE"), F16, "RINT"), target, "RINT")
+
+
+def _function(
+    name: str, doc: str, lower: Lower, *, precision: PrecisionType | None, **more: object
+) -> OpSpec:
+    params = [OpParam("input", "tensor")]
+    if precision is not None:
+        params.append(OpParam("precision_type", "enum", precision, PrecisionType))
+    settings: dict[str, object] = {"group": "functions", "dtypes": FLOATS, "method": True}
+    settings.update(more)
+    return OpSpec(
+        name=name, params=tuple(params), infer=_infer, lower=lower,
+        torch=f"torch.{name}(input)", doc=doc, **settings,
+    )  # type: ignore[arg-type]  # fmt: skip
+
+
+_INTRINSIC, _HIGH = PrecisionType.INTRINSIC, PrecisionType.HIGH_PRECISION
+_ONE_ULP = {F32: (1.2e-7 * 2, 0.0), F16: (1e-3, 0.0), BF16: (8e-3, 0.0)}
+_FEW_ULP = {F32: (1e-6, 1e-38), F16: (1e-3, 6e-8), BF16: (8e-3, 1e-38)}
+
+SPECS: tuple[OpSpec, ...] = (
+    _function(
+        "exp", "e to the power of each element.", _in_float("exp"), precision=_INTRINSIC,
+        tolerance=_FEW_ULP,
+    ),
+    _function(
+        "log", "Natural logarithm; log(0) = -inf, of a negative NaN.", _in_float("ln"),
+        precision=_INTRINSIC, tolerance=_FEW_ULP,
+    ),
+    _function(
+        "sqrt", "Square root; of a negative NaN.", _in_float("sqrt"), precision=_INTRINSIC,
+    ),
+    _function(
+        "rsqrt", "1 / sqrt(x); of zero inf, of a negative NaN.", _lower_rsqrt,
+        precision=_INTRINSIC, tolerance=_ONE_ULP,
+    ),
+    _function("reciprocal", "1 / x.", _lower_reciprocal, precision=_HIGH),
+    _function(
+        "relu", "max(x, 0); NaN stays NaN.", _lower_relu, precision=None, dtypes=NUMBERS,
+        group="nn",
+    ),
+    _function(
+        "sigmoid", "1 / (1 + exp(-x)).", _in_float("sigmoid"), precision=None, group="nn",
+        tolerance=_FEW_ULP,
+    ),
+    _function(
+        "tanh", "Hyperbolic tangent.", _in_float("tanh"), precision=None, tolerance=_FEW_ULP,
+    ),
+    OpSpec(
+        "cast", "functions",
+        (
+            OpParam("input", "tensor"),
+            OpParam("dtype", "dtype"),
+            OpParam("mode", "enum", CastMode.CAST_NONE, CastMode),
+            OpParam("satmode", "enum", SaturationMode.OFF, SaturationMode),
+        ),
+        frozenset(_CASTS), _infer_cast, _lower_cast, "input.to(dtype)",
+        "The same numbers in another dtype. Integers wrap on overflow unless satmode is ON; "
+        "floats are truncated to integers and rounded half to even to floats by default.",
+    ),
+)  # fmt: skip

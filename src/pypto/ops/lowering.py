@@ -1,0 +1,146 @@
+"""Rewriting operations into primitives: the operations that Ascend C has instructions for.
+
+Primitives are Tensor IR ``Compute`` statements whose names are in :data:`PRIMITIVES`; dtypes are
+those of the instruction table. The rules of numbers live here: every FP16/BF16 value is rounded as
+torch rounds it, integers are exact and wrap.
+"""
+
+from __future__ import annotations
+
+import struct
+from dataclasses import dataclass, field
+
+from pypto.ir.dtype import DataType
+from pypto.ir.expr import Const, Expr, apply, const
+from pypto.ir.tensor import Compute, Operand, TensorType, Value
+
+__all__ = ["PRIMITIVES", "Lowering", "exact_in"]
+
+F16, BF16, F32 = DataType.DT_FP16, DataType.DT_BF16, DataType.DT_FP32
+I8, U8, I16, I32, I64 = (
+    DataType.DT_INT8,
+    DataType.DT_UINT8,
+    DataType.DT_INT16,
+    DataType.DT_INT32,
+    DataType.DT_INT64,
+)
+
+BINARY = frozenset({"add", "sub", "mul", "div", "max", "min", "power"})
+SCALAR = frozenset({"adds", "muls", "maxs", "mins", "powers", "shl", "shr"})
+UNARY = frozenset({"abs", "exp", "ln", "sqrt", "relu", "tanh", "sigmoid", "cast", "low_half"})
+REDUCE = frozenset({"reduce_sum", "reduce_max", "reduce_min"})
+# fill: a constant tensor; expand: same elements, more rows or columns; squeeze: drop a 1 axis
+PRIMITIVES = BINARY | SCALAR | UNARY | REDUCE | {"fill", "expand", "squeeze"}
+
+
+def exact_in(dtype: DataType, value: float) -> bool:
+    """True when ``dtype`` (FP16 or FP32) holds ``value`` exactly."""
+    code = {"DT_FP16": "e", "DT_FP32": "f"}.get(dtype.name)
+    if code is None:
+        return False
+    if value != value:
+        return True
+    try:
+        return bool(struct.unpack(code, struct.pack(code, value))[0] == value)
+    except OverflowError:
+        return False
+
+
+@dataclass(slots=True)
+class Lowering:
+    """Builds the primitives that one operation becomes; ``out`` collects them in order."""
+
+    origin: Compute
+    next_id: int
+    out: list[Compute] = field(default_factory=list)
+
+    def emit(
+        self,
+        op: str,
+        *args: Operand,
+        dtype: DataType | None = None,
+        shape: tuple[Expr, ...] | None = None,
+        **attrs: object,
+    ) -> Value:
+        """One primitive; dtype and shape default to those of the first tensor operand(s)."""
+        tensors = [a for a in args if isinstance(a, Value)]
+        if shape is None:
+            shape = broadcast_known([t.type.shape for t in tensors])
+        result = Value(self.next_id, TensorType(dtype or tensors[0].type.dtype, shape))
+        self.next_id += 1
+        self.out.append(
+            Compute(
+                result, op, args, tuple(sorted(attrs.items())), self.origin.tile, self.origin.span,
+                self.origin.tile_span,
+            )
+        )  # fmt: skip
+        return result
+
+    # --- casts ---
+
+    def cast(self, value: Value, dtype: DataType, mode: str = "NONE") -> Value:
+        """``value`` as ``dtype`` by one Cast instruction; the same value when nothing changes."""
+        if value.type.dtype == dtype:
+            return value
+        return self.emit("cast", value, dtype=dtype, mode=mode)
+
+    def widen(self, value: Value) -> Value:
+        """A 16-bit float as FP32 (exact); FP32 unchanged."""
+        return self.cast(value, F32)
+
+    def narrow(self, value: Value, dtype: DataType) -> Value:
+        """FP32 rounded half to even to ``dtype``, as torch rounds."""
+        return self.cast(value, dtype, "RINT")
+
+    def in_float(self, op: str, *args: Operand, **attrs: object) -> Value:
+        """``op`` computed in FP32 on 16-bit floats and rounded once to the first one's dtype."""
+        first = next(a for a in args if isinstance(a, Value))
+        wide = [self.widen(a) if isinstance(a, Value) else a for a in args]
+        return self.narrow(self.emit(op, *wide, **attrs), first.type.dtype)
+
+    # --- arithmetic in the operand's own type, by the shortest legal route ---
+
+    def binary(self, op: str, a: Value, b: Value) -> Value:
+        """add, sub, mul, max, min of equal dtypes."""
+        if a.type.dtype == BF16:
+            return self.in_float(op, a, b)
+        return self.emit(op, a, b)
+
+    def with_scalar(self, op: str, a: Value, scalar: Expr) -> Value:
+        """adds, muls, maxs, mins; the scalar is taken in the tensor's type as torch takes it."""
+        dtype = a.type.dtype
+        if not dtype.is_float:
+            return self.emit(op, a, scalar)
+        scalar = apply("to_float", scalar)
+        known = isinstance(scalar, Const) and exact_in(F16, float(scalar.value))
+        if dtype == BF16 or (dtype == F16 and not known):
+            return self.in_float(op, a, scalar)
+        return self.emit(op, a, scalar)
+
+    def fill(self, scalar: Expr, dtype: DataType, rank: int) -> Value:
+        """A tensor of shape [1, …] that holds ``scalar``."""
+        if dtype.is_float:
+            scalar = apply("to_float", scalar)
+        return self.emit("fill", scalar, dtype=dtype, shape=(const(1),) * max(rank, 1))
+
+    def negative(self, a: Value) -> Value:
+        return self.with_scalar("muls", a, const(-1))
+
+    def wrap(self, a: Value, bits: int) -> Value:
+        """INT32 or INT16 ``a`` reduced to its low ``bits``, sign extended."""
+        width = 8 * a.type.dtype.bytes
+        shift = const(width - bits)
+        return self.emit("shr", self.emit("shl", a, shift), shift)
+
+    def result_shape(self) -> tuple[Expr, ...]:
+        return self.origin.result.type.shape
+
+
+def broadcast_known(shapes: list[tuple[Expr, ...]]) -> tuple[Expr, ...]:
+    """The broadcast of shapes that are known to fit (the type rule has checked them)."""
+    rank = max(len(s) for s in shapes)
+    result: list[Expr] = []
+    for position in range(rank):
+        sizes = [s[position - rank + len(s)] for s in shapes if position - rank + len(s) >= 0]
+        result.append(next((s for s in sizes if s != const(1)), const(1)))
+    return tuple(result)

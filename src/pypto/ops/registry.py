@@ -1,0 +1,79 @@
+"""All operations by name, operator and Tensor method."""
+
+from __future__ import annotations
+
+import inspect
+from functools import cache
+from typing import NoReturn
+
+from pypto.error import FeError
+from pypto.ops import arithmetic, functions, reduction
+from pypto.ops.spec import REQUIRED, OpSpec
+
+__all__ = ["Operation", "get", "method", "names", "operations", "operator"]
+
+_SPECS: dict[str, OpSpec] = {
+    spec.name: spec for family in (arithmetic, functions, reduction) for spec in family.SPECS
+}
+
+
+class Operation:
+    """``pypto.<name>`` as a user sees it. The front end knows it by identity; it never runs."""
+
+    def __init__(self, spec: OpSpec) -> None:
+        self.spec = spec
+        self.name = spec.name
+        self.__name__ = self.__qualname__ = spec.name
+        self.__module__ = "pypto"
+        self.__doc__ = f"{spec.doc}\n\nMeaning: ``{spec.torch}``."
+        self.__signature__ = inspect.Signature(
+            [
+                inspect.Parameter(
+                    p.name,
+                    inspect.Parameter.POSITIONAL_OR_KEYWORD,
+                    default=inspect.Parameter.empty if p.default is REQUIRED else p.default,
+                )
+                for p in spec.params
+            ]
+        )
+
+    def __call__(self, *args: object, **kwargs: object) -> NoReturn:
+        raise FeError(
+            f"pypto.{self.name} may only be used inside a kernel "
+            "(a function decorated with @pypto.frontend.jit, or a helper it calls)"
+        )
+
+    def __repr__(self) -> str:
+        return f"<pypto operation {self.name}>"
+
+
+@cache
+def operations() -> dict[str, Operation]:
+    """Every operation by name; one object each for the life of the process."""
+    return {name: Operation(spec) for name, spec in _SPECS.items()}
+
+
+def names() -> tuple[str, ...]:
+    """Names of all operations, in the order of their families."""
+    return tuple(_SPECS)
+
+
+def get(name: str) -> OpSpec:
+    """The operation ``name``; KeyError when there is none."""
+    return _SPECS[name]
+
+
+@cache
+def _operators() -> dict[str, OpSpec]:
+    return {spec.operator: spec for spec in _SPECS.values() if spec.operator is not None}
+
+
+def operator(symbol: str) -> OpSpec | None:
+    """The operation that a Python operator stands for (``+``, ``unary -``), else None."""
+    return _operators().get(symbol)
+
+
+def method(name: str) -> OpSpec | None:
+    """The operation behind ``tensor.<name>(…)``, else None. Every operation is a method, too."""
+    spec = _SPECS.get(name)
+    return spec if spec is not None and spec.params[0].kind in ("tensor", "operand") else None

@@ -1,0 +1,130 @@
+"""Shape rules shared by the operations: broadcasting and axes."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from pypto.error import FeTypeError, FeValueError, ShapeError
+from pypto.ir.expr import Expr, apply, as_int, const
+from pypto.ir.tensor import TensorType, Value
+from pypto.ops.spec import OpCall
+
+__all__ = ["axis", "broadcast", "same_dtype", "show"]
+
+MAX_RANK = 5
+
+
+def show(shape: Sequence[Expr]) -> str:
+    """``[4, x.shape[1]]``"""
+    return f"[{', '.join(str(s) for s in shape)}]"
+
+
+def broadcast(call: OpCall, *names: str) -> tuple[Expr, ...]:
+    """The common shape of the tensor operands ``names``, as NumPy and torch broadcast.
+
+    Sizes that are not provably equal and not 1 become a precondition when one of them is known
+    only at the call; two different constants are an error.
+    """
+    shapes = [
+        (n, v.type.shape) for n in names if isinstance(v := call.args[n], Value)
+    ]  # scalars have no shape
+    rank = max(len(shape) for _, shape in shapes)
+    if rank > MAX_RANK:
+        call.fail(
+            ShapeError,
+            f"{call.spec.name} takes at most rank {MAX_RANK}",
+            code="FC0002",
+            got=f"rank {rank}",
+        )
+    result: list[Expr] = []
+    for position in range(rank):
+        size: Expr = const(1)
+        for name, shape in shapes:
+            index = position - (rank - len(shape))
+            if index >= 0:
+                size = _join(call, shapes, name, index, size, shape[index])
+        result.append(size)
+    return tuple(result)
+
+
+def _join(
+    call: OpCall,
+    shapes: Sequence[tuple[str, Sequence[Expr]]],
+    name: str,
+    index: int,
+    size: Expr,
+    other: Expr,
+) -> Expr:
+    if as_int(other) == 1 or size == other:
+        return size
+    if as_int(size) == 1:
+        return other
+    if as_int(size) is not None and as_int(other) is not None:
+        call.fail(
+            ShapeError,
+            f"{call.spec.name}: shapes {' and '.join(show(s) for _, s in shapes)} do not broadcast",
+            expected="equal sizes, or 1",
+            got=f"{size} and {other} for axis {index} of '{name}'",
+        )
+    call.require(
+        apply("eq", size, other),
+        f"{call.spec.name} needs {size} == {other} (annotate an axis of size 1 as 1 to broadcast)",
+    )
+    return size if as_int(size) is not None else other
+
+
+def same_dtype(call: OpCall, first: str, second: str) -> None:
+    """Refuse tensor operands of two dtypes: nothing is promoted silently."""
+    if call.scalar(first) is not None or call.scalar(second) is not None:
+        return
+    a, b = call.tensor(first).dtype, call.tensor(second).dtype
+    if a != b:
+        from pypto.error import DtypeError
+
+        call.fail(
+            DtypeError,
+            f"{call.spec.name}: operands have different dtypes",
+            expected=f"{a} for '{second}', as '{first}' has",
+            got=str(b),
+            help=f"cast one of them: pypto.cast(…, pypto.{a})",
+            arg=second,
+        )
+
+
+def scalar_fits(call: OpCall, tensor: TensorType, name: str) -> None:
+    """Refuse a float scalar beside an integer tensor."""
+    scalar = call.scalar(name)
+    if scalar is not None and scalar.kind == "float" and not tensor.dtype.is_float:
+        call.fail(
+            FeTypeError,
+            f"{call.spec.name}: a float scalar does not combine with a {tensor.dtype} tensor",
+            expected="an int",
+            got=str(scalar),
+            help="use an int, or cast the tensor to a float dtype first",
+            arg=name,
+        )
+
+
+def axis(call: OpCall, name: str, rank: int) -> int:
+    """The axis argument ``name`` as 0..rank-1."""
+    value = call.args[name]
+    if isinstance(value, (tuple, list)) and len(value) == 1:
+        value = value[0]
+    if isinstance(value, bool) or not isinstance(value, int):
+        call.fail(
+            FeTypeError,
+            f"{call.spec.name}: '{name}' must be one axis",
+            expected="an int",
+            got=repr(value),
+            arg=name,
+        )
+    if not -rank <= value < rank:
+        call.fail(
+            FeValueError,
+            f"{call.spec.name}: '{name}' is out of range",
+            code="FC0000",
+            expected=f"{-rank} … {rank - 1}",
+            got=str(value),
+            arg=name,
+        )
+    return value % rank
