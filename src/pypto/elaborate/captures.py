@@ -1,0 +1,338 @@
+"""Captured reads: what a kernel took from outside its parameters, so that a change is noticed.
+
+A read is a path that starts at the kernel's function object, and the digest of the value that it
+led to. Each step goes from one object to the next:
+
+====================  ==============================================================
+``("global", name)``  function -> its module's global, else the built-in of that name
+``("cell", name)``    function -> content of its closure cell
+``("default", name)`` function -> default value of its parameter
+``("attr", name)``    object -> attribute stored in it (no property, no ``__getattr__``)
+``("item", key)``     list, tuple, dict, str, range -> element
+====================  ==============================================================
+
+``global h``, ``global K`` is the global ``K`` of the module of helper ``h``. Reads are plain data
+(:meth:`CapturedRead.to_json`) and are evaluated again without parsing anything.
+"""
+
+from __future__ import annotations
+
+import enum
+import types
+from dataclasses import dataclass
+from typing import Any, TypeAlias
+
+from pypto.elaborate.digests import LIMIT, Undigestible, digest
+
+__all__ = [
+    "ABSENT",
+    "CapturedRead",
+    "Path",
+    "Row",
+    "Step",
+    "Unreadable",
+    "evaluate",
+    "follow",
+    "launcher_rows",
+    "path_text",
+    "static_attribute",
+    "step_value",
+]
+
+Step: TypeAlias = tuple[str, Any]
+Path: TypeAlias = tuple[Step, ...]
+Row: TypeAlias = tuple[object, object, object]
+
+ABSENT = "absent"
+"""Digest of a read that leads nowhere (any more)."""
+
+_CONTAINERS: tuple[Any, ...] = (list, tuple, dict, str, bytes, range)
+
+
+class Unreadable(Exception):
+    """A step that cannot be taken; ``str`` says why. ``missing``: there is no such thing."""
+
+    def __init__(self, message: str, *, missing: bool = False) -> None:
+        self.missing = missing
+        super().__init__(message)
+
+
+@dataclass(frozen=True, slots=True)
+class CapturedRead:
+    """The value at ``path`` from the kernel's function had ``digest``."""
+
+    path: Path
+    digest: str
+
+    def __str__(self) -> str:
+        return path_text(self.path)
+
+    def to_json(self) -> list[Any]:
+        """Plain lists, strings and numbers: ``[[[kind, key], ...], digest]``."""
+        return [[list(step) for step in self.path], self.digest]
+
+    @classmethod
+    def from_json(cls, data: Any) -> CapturedRead:
+        """The read that :meth:`to_json` described; ValueError for anything else."""
+        try:
+            path, value = data
+            steps = tuple((kind, key) for kind, key in path)
+        except (TypeError, ValueError) as error:
+            raise ValueError(f"no captured read: {data!r}") from error
+        known = all(k in _STEPS and isinstance(key, str | int | bool | None) for k, key in steps)
+        if not isinstance(value, str) or not steps or not known:
+            raise ValueError(f"no captured read: {data!r}")
+        return cls(steps, value)
+
+
+def path_text(path: Path) -> str:
+    """``cfg.N``, ``SIZES[0]``, ``h -> K``: the read as a person would write it."""
+    out = ""
+    for kind, key in path:
+        if kind == "attr":
+            out += f".{key}"
+        elif kind == "item":
+            out += f"[{key!r}]"
+        else:
+            out += f" -> {key}" if out else str(key)
+    return out
+
+
+def evaluate(read: CapturedRead, function: types.FunctionType) -> str:
+    """Digest of what ``read`` leads to now; :data:`ABSENT` when it leads nowhere."""
+    try:
+        return digest(follow(read.path, function))
+    except (Unreadable, Undigestible):
+        return ABSENT
+
+
+def follow(path: Path, function: types.FunctionType) -> object:
+    """The object at ``path``; raises Unreadable."""
+    value: object = function
+    for step in path:
+        value = step_value(value, step)
+    return value
+
+
+def step_value(value: object, step: Step) -> object:
+    """The object one ``step`` away from ``value``; raises Unreadable."""
+    kind, key = step
+    return _STEPS[kind](value, key)
+
+
+def _function(value: object) -> types.FunctionType:
+    if not isinstance(value, types.FunctionType):
+        value = getattr(value, "function", value)  # pypto.frontend.function keeps it there
+    if not isinstance(value, types.FunctionType):
+        raise Unreadable(f"a {type(value).__name__} is no Python function", missing=True)
+    return value
+
+
+def _global(value: object, name: str) -> object:
+    function = _function(value)
+    try:
+        return function.__globals__[name]
+    except KeyError:
+        pass
+    try:
+        return _builtins(function)[name]
+    except KeyError:
+        raise Unreadable(f"name '{name}' is not defined", missing=True) from None
+
+
+def _builtins(function: types.FunctionType) -> dict[str, Any]:
+    found: dict[str, Any] = function.__builtins__  # type: ignore[attr-defined]
+    return found
+
+
+def _cell(value: object, name: str) -> object:
+    try:
+        return _find_cell(_function(value), name).cell_contents
+    except ValueError:
+        raise Unreadable(f"'{name}' has no value yet", missing=True) from None
+
+
+def _find_cell(function: types.FunctionType, name: str) -> types.CellType:
+    names = function.__code__.co_freevars
+    if name not in names or function.__closure__ is None:
+        raise Unreadable(f"name '{name}' is not defined", missing=True)
+    return function.__closure__[names.index(name)]
+
+
+def _default(value: object, name: str) -> object:
+    function = _function(value)
+    code = function.__code__
+    if function.__kwdefaults__ and name in function.__kwdefaults__:
+        return function.__kwdefaults__[name]
+    defaults = function.__defaults__ or ()
+    names = code.co_varnames[: code.co_argcount][code.co_argcount - len(defaults) :]
+    if name not in names:
+        raise Unreadable(f"parameter '{name}' has no default", missing=True)
+    return defaults[names.index(name)]
+
+
+def static_attribute(value: object, name: str) -> object:
+    """Attribute ``name`` of ``value`` if it is stored data; code that would run is refused."""
+    if isinstance(value, types.ModuleType):
+        return _module_attribute(value, name)
+    if isinstance(value, type):
+        return _class_attribute(value, name)
+    kind = type(value)
+    if isinstance(value, enum.Enum) and name in ("name", "value"):
+        return value.name if name == "name" else value._value_
+    if kind.__getattribute__ not in _PLAIN_GETATTRIBUTE:
+        raise Unreadable(f"'{kind.__name__}' computes its attributes in __getattribute__")
+    found = _lookup(kind, name)
+    if isinstance(found, property):
+        raise Unreadable(f"'{name}' is a property of '{kind.__name__}': it runs code when read")
+    if isinstance(found, types.MemberDescriptorType) or type(found).__name__ == "_tuplegetter":
+        try:
+            return found.__get__(value, kind)  # type: ignore[attr-defined]
+        except AttributeError:
+            raise Unreadable(f"'{name}' of the '{kind.__name__}' is not set", missing=True) from None
+    stored = getattr(value, "__dict__", None)
+    if type(stored) is dict and name in stored:
+        return stored[name]
+    if found is not _NONE:
+        if hasattr(type(found), "__get__"):
+            raise Unreadable(f"'{name}' of '{kind.__name__}' is no stored value: it runs code")
+        return found
+    if _lookup(kind, "__getattr__") is not _NONE:
+        raise Unreadable(f"'{kind.__name__}' computes '{name}' in __getattr__")
+    raise Unreadable(f"'{kind.__name__}' object has no attribute '{name}'", missing=True)
+
+
+class _None:
+    """No such attribute."""
+
+
+_NONE = _None()
+_PLAIN_GETATTRIBUTE = (
+    object.__getattribute__,
+    tuple.__getattribute__,
+    int.__getattribute__,
+    str.__getattribute__,
+    float.__getattribute__,
+)
+
+
+def _lookup(kind: type, name: str) -> object:
+    for base in kind.__mro__:
+        if name in vars(base):
+            found: object = vars(base)[name]
+            return found
+    return _NONE
+
+
+def _module_attribute(module: types.ModuleType, name: str) -> object:
+    stored = vars(module)
+    if name in stored:
+        return stored[name]
+    if "__getattr__" in stored:
+        raise Unreadable(f"module '{module.__name__}' computes '{name}' in __getattr__")
+    raise Unreadable(f"module '{module.__name__}' has no attribute '{name}'", missing=True)
+
+
+def _class_attribute(kind: type, name: str) -> object:
+    if isinstance(kind, enum.EnumMeta) and name in kind.__members__:
+        return kind.__members__[name]
+    found = _lookup(kind, name)
+    if found is _NONE:
+        raise Unreadable(f"class '{kind.__name__}' has no attribute '{name}'", missing=True)
+    if isinstance(found, staticmethod):
+        return found.__func__
+    if hasattr(type(found), "__get__") and not isinstance(found, types.FunctionType):
+        raise Unreadable(f"'{name}' of class '{kind.__name__}' is no stored value: it runs code")
+    return found
+
+
+def _item(value: object, key: Any) -> object:
+    kind: Any = type(value)
+    plain = any(
+        isinstance(value, base) and kind.__getitem__ is base.__getitem__ for base in _CONTAINERS
+    )
+    if not plain or _lookup(kind, "__missing__") is not _NONE:
+        raise Unreadable(f"indexing a '{kind.__name__}' runs code")
+    if len(value) > LIMIT:  # type: ignore[arg-type]
+        raise Unreadable(f"it has more than {LIMIT} items; pass it as an argument")
+    try:
+        found: object = value[key]  # type: ignore[index]
+    except KeyError:
+        raise Unreadable(f"there is no key {key!r}", missing=True) from None
+    except (IndexError, TypeError) as error:
+        raise Unreadable(str(error), missing=True) from None
+    return found
+
+
+_STEPS: dict[str, Any] = {
+    "global": _global,
+    "cell": _cell,
+    "default": _default,
+    "attr": static_attribute,
+    "item": _item,
+}
+
+
+def launcher_rows(
+    reads: tuple[CapturedRead, ...], function: types.FunctionType
+) -> tuple[Row, ...] | None:
+    """(container, key, expected object) of every step of ``reads``, for comparing by pointer.
+
+    Containers are dicts (module globals, ``__dict__`` of objects, dicts) and closure cells (key
+    None); the values at the end are immutable. None when some read cannot be put so (an element
+    of a list, a mutable value used as a whole, a built-in that a global may shadow later): such a
+    kernel's reads are compared by :func:`evaluate`.
+    """
+    rows: dict[tuple[int, object], Row] = {}
+    for read in reads:
+        value: object = function
+        for step in read.path:
+            found = step_value(value, step)
+            row = _row(value, step, found)
+            if row is None:
+                return None
+            if row:
+                rows[id(row[0]), row[1]] = row
+            value = found
+        if not _immutable(value):
+            return None
+    return tuple(rows.values())
+
+
+def _row(value: object, step: Step, found: object) -> Row | tuple[()] | None:
+    """The row of one step; empty when the step cannot change."""
+    kind, key = step
+    if kind == "global":
+        scope = _function(value).__globals__
+        return (scope, key, found) if key in scope else None
+    if kind == "cell":
+        return (_find_cell(_function(value), key), None, found)
+    if kind == "default":
+        return None
+    if kind == "attr":
+        stored = getattr(value, "__dict__", None)
+        if isinstance(value, enum.Enum) or isinstance(value, enum.EnumMeta):
+            return ()
+        if type(stored) is dict and key in stored:
+            return (stored, key, found)
+        return () if isinstance(value, tuple) else None
+    if isinstance(value, tuple | str | range | bytes):
+        return ()
+    return (value, key, found) if type(value) is dict else None
+
+
+_IMMUTABLE = (bool, int, float, complex, str, bytes, type(None), type(Ellipsis), range)
+
+
+def _immutable(value: object) -> bool:
+    kind = type(value)
+    if kind in _IMMUTABLE or isinstance(value, enum.Enum | types.ModuleType | type):
+        return True
+    if isinstance(value, types.BuiltinFunctionType):
+        return True
+    if kind is tuple or kind is frozenset:
+        return all(_immutable(part) for part in value)  # type: ignore[attr-defined]
+    module = kind.__module__.partition(".")[0]
+    if module == "pypto":
+        return not hasattr(value, "function")
+    return module in ("numpy", "torch") and not hasattr(value, "__setitem__")

@@ -1,0 +1,95 @@
+"""From captured text to a libcst tree whose every node knows its exact place."""
+
+from __future__ import annotations
+
+import types
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import libcst as cst
+from libcst.metadata import CodeRange, MetadataWrapper, PositionProvider
+
+from pypto.elaborate.diagnostics import deep_recursion, refuse
+from pypto.elaborate.source import KernelSource, token_digest
+from pypto.error import Diagnostic, ParserError, SourceText, Span
+
+__all__ = ["ParsedFunction", "parse"]
+
+_WRAPPER = "if True:\n"
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class ParsedFunction:
+    """A function, its tree, and positions of the tree's nodes relative to the line of ``def``."""
+
+    function: types.FunctionType
+    text: SourceText
+    node: cst.FunctionDef
+    shift: int
+    positions: Mapping[cst.CSTNode, CodeRange]
+    digest: str
+
+    def span(self, node: cst.CSTNode) -> Span:
+        """Where ``node`` stands."""
+        place = self.positions[node]
+        return Span(
+            self.text,
+            place.start.line - self.shift,
+            place.start.column,
+            place.end.line - self.shift,
+            place.end.column,
+        )
+
+    def between(self, first: cst.CSTNode, last: cst.CSTNode) -> Span:
+        """From the start of ``first`` to the end of ``last``."""
+        a, b = self.span(first), self.span(last)
+        return Span(self.text, a.line, a.column, b.end_line, b.end_column)
+
+    @property
+    def head(self) -> Span:
+        """``def name``."""
+        name = self.span(self.node.name)
+        start = self.span(self.node)
+        return Span(self.text, start.line, start.column, name.end_line, name.end_column)
+
+
+def parse(source: KernelSource, label: str | None = None) -> ParsedFunction:
+    """Parse the text of ``source``; raises ParserError when it cannot be read."""
+    text = source.text(label)
+    first = text.lines[0]
+    # An indented function is read inside an `if`, so that its columns stay what they are.
+    shift = 1 if first[:1] in (" ", "\t", "\f") else 0
+    code = (_WRAPPER if shift else "") + "\n".join(text.lines) + "\n"
+    with deep_recursion():
+        try:
+            module = cst.parse_module(code)
+        except cst.ParserSyntaxError as error:
+            line = max(1, error.raw_line - shift)
+            column = max(0, error.raw_column - 1)
+            refuse(
+                ParserError,
+                f"the text of '{text.label}' cannot be parsed",
+                Span(text, line, column, line, column + 1),
+                help="this version of libcst may not know this syntax",
+            )
+        node = _definition(module)
+        if node is None:
+            raise ParserError(
+                [Diagnostic(ParserError, "F00005", f"no function found in '{text.label}'")]
+            )
+        wrapper = MetadataWrapper(module, unsafe_skip_copy=True)
+        positions = wrapper.resolve(PositionProvider)
+    return ParsedFunction(
+        source.function, text, node, shift, positions, token_digest(text.lines)
+    )
+
+
+def _definition(module: cst.Module) -> cst.FunctionDef | None:
+    body = module.body
+    if len(body) == 1 and isinstance(body[0], cst.If):
+        inner = body[0].body
+        body = inner.body if isinstance(inner, cst.IndentedBlock) else ()
+    for statement in body:
+        if isinstance(statement, cst.FunctionDef):
+            return statement
+    return None

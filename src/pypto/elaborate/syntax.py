@@ -1,0 +1,194 @@
+"""Which Python constructs a kernel may use: every libcst node type is in exactly one table.
+
+``SUPPORTED`` nodes are evaluated (or are parts of evaluated ones). ``REFUSED`` nodes are found by
+:func:`check` before anything is evaluated, also in branches that are never taken, and are reported
+with the construct's name and a way to write the same thing. ``LAYOUT`` nodes carry no meaning.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import libcst as cst
+
+from pypto.elaborate.parse import ParsedFunction
+from pypto.error import Diagnostic, ParserError, UnsupportedSyntaxError
+
+__all__ = ["LAYOUT", "REFUSED", "SUPPORTED", "check"]
+
+_COMPREHENSION = "write a for statement over range(...) or a list, or spell the items out"
+_IMPORT = "import at the top of the module; the kernel can use the module's names"
+_MATCH = "write if / elif / else"
+_TRY = "a kernel raises nothing at run time; test the condition with if before"
+_TYPES = "leave the type parameters out; tensors are typed by their annotations"
+_TEMPLATE = "write an f-string"
+
+REFUSED: dict[str, tuple[str, str]] = {
+    "Await": ("await", "call the function directly; a kernel runs to its end without waiting"),
+    "Asynchronous": ("async", "write the plain form without async"),
+    "ClassDef": ("a class definition", "define the class outside the kernel"),
+    "CompFor": ("a comprehension", _COMPREHENSION),
+    "CompIf": ("a comprehension", _COMPREHENSION),
+    "DictComp": ("a dict comprehension", _COMPREHENSION),
+    "StarredDictComp": ("a dict comprehension", _COMPREHENSION),
+    "ExceptHandler": ("an except clause", _TRY),
+    "ExceptStarHandler": ("an except* clause", _TRY),
+    "Finally": ("a finally clause", _TRY),
+    "FunctionDef": (
+        "a nested function",
+        "define the helper outside the kernel, and pass it what it needs",
+    ),
+    "GeneratorExp": ("a generator expression", _COMPREHENSION),
+    "Global": (
+        "the global statement",
+        "a kernel may not rebind globals; pass the value as a parameter",
+    ),
+    "Import": ("an import", _IMPORT),
+    "ImportAlias": ("an import", _IMPORT),
+    "ImportFrom": ("an import", _IMPORT),
+    "ImportStar": ("an import", _IMPORT),
+    "LazyImport": ("an import", _IMPORT),
+    "LazyImportFrom": ("an import", _IMPORT),
+    "Lambda": ("a lambda", "define a function outside the kernel and call it by name"),
+    "ListComp": ("a list comprehension", _COMPREHENSION),
+    "Match": ("the match statement", _MATCH),
+    "MatchAs": ("the match statement", _MATCH),
+    "MatchCase": ("the match statement", _MATCH),
+    "MatchClass": ("the match statement", _MATCH),
+    "MatchKeywordElement": ("the match statement", _MATCH),
+    "MatchList": ("the match statement", _MATCH),
+    "MatchMapping": ("the match statement", _MATCH),
+    "MatchMappingElement": ("the match statement", _MATCH),
+    "MatchOr": ("the match statement", _MATCH),
+    "MatchOrElement": ("the match statement", _MATCH),
+    "MatchSequenceElement": ("the match statement", _MATCH),
+    "MatchSingleton": ("the match statement", _MATCH),
+    "MatchStar": ("the match statement", _MATCH),
+    "MatchTuple": ("the match statement", _MATCH),
+    "MatchValue": ("the match statement", _MATCH),
+    "NamedExpr": ("the walrus operator :=", "assign in a statement of its own before"),
+    "NameItem": ("the global or nonlocal statement", "pass the value as a parameter"),
+    "Nonlocal": (
+        "the nonlocal statement",
+        "a kernel may not rebind names of an enclosing function; pass the value as a parameter",
+    ),
+    "ParamSpec": ("a type parameter", _TYPES),
+    "SetComp": ("a set comprehension", _COMPREHENSION),
+    "TemplatedString": ("a template string", _TEMPLATE),
+    "TemplatedStringExpression": ("a template string", _TEMPLATE),
+    "TemplatedStringText": ("a template string", _TEMPLATE),
+    "Try": ("try", _TRY),
+    "TryStar": ("try with except*", _TRY),
+    "TypeAlias": ("a type statement", "define the type outside the kernel"),
+    "TypeParam": ("a type parameter", _TYPES),
+    "TypeParameters": ("a type parameter list", _TYPES),
+    "TypeVar": ("a type parameter", _TYPES),
+    "TypeVarTuple": ("a type parameter", _TYPES),
+    "While": ("while", "write for ... in range(...) with a fixed number of steps"),
+    "With": ("with", "set options by the decorator or by pypto.set_*_options(...)"),
+    "WithItem": ("with", "set options by the decorator or by pypto.set_*_options(...)"),
+    "Yield": ("yield", "write the result into a parameter: name[:] = value"),
+}
+
+_STATEMENTS = (
+    "AnnAssign", "Assert", "Assign", "AugAssign", "Break", "Continue", "Del", "Expr", "For", "If",
+    "Pass", "Raise", "Return",
+)  # fmt: skip
+_EXPRESSIONS = (
+    "Attribute", "BinaryOperation", "BooleanOperation", "Call", "Comparison", "ConcatenatedString",
+    "Dict", "Ellipsis", "Float", "FormattedString", "IfExp", "Imaginary", "Integer", "List", "Name",
+    "Set", "SimpleString", "StarredElement", "Subscript", "Tuple", "UnaryOperation",
+)  # fmt: skip
+_OPERATORS = (
+    "Add", "AddAssign", "And", "BitAnd", "BitAndAssign", "BitInvert", "BitOr", "BitOrAssign",
+    "BitXor", "BitXorAssign", "Divide", "DivideAssign", "Equal", "FloorDivide",
+    "FloorDivideAssign", "GreaterThan", "GreaterThanEqual", "In", "Is", "IsNot", "LeftShift",
+    "LeftShiftAssign", "LessThan", "LessThanEqual", "MatrixMultiply", "MatrixMultiplyAssign",
+    "Minus", "Modulo", "ModuloAssign", "Multiply", "MultiplyAssign", "Not", "NotEqual", "NotIn",
+    "Or", "Plus", "Power", "PowerAssign", "RightShift", "RightShiftAssign", "Subtract",
+    "SubtractAssign",
+)  # fmt: skip
+_PARTS = (
+    "Annotation", "Arg", "AssignTarget", "ComparisonTarget", "DictElement", "Element", "Else",
+    "FormattedStringExpression", "FormattedStringText", "From", "IndentedBlock", "Index", "Slice",
+    "SimpleStatementLine", "SimpleStatementSuite", "StarredDictElement", "SubscriptElement",
+)  # fmt: skip
+
+SUPPORTED = frozenset(_STATEMENTS + _EXPRESSIONS + _OPERATORS + _PARTS)
+
+LAYOUT = frozenset(
+    {
+        "AsName", "AssignEqual", "BaseValueToken", "Colon", "Comma", "Comment", "Decorator", "Dot",
+        "EmptyLine", "LeftCurlyBrace", "LeftParen", "LeftSquareBracket", "Module", "Newline",
+        "Param", "ParamSlash", "ParamStar", "Parameters", "ParenthesizedWhitespace",
+        "RightCurlyBrace", "RightParen", "RightSquareBracket", "Semicolon", "SimpleWhitespace",
+        "TrailingWhitespace",
+    }
+)  # fmt: skip
+"""Nodes without meaning of their own: white space, punctuation, and the kernel's own head."""
+
+
+def check(function: ParsedFunction) -> list[Diagnostic]:
+    """Every refused construct in the body of ``function``, in source order.
+
+    A refused construct is reported once, without what stands inside it.
+    """
+    found = list(_head(function))
+    stack: list[cst.CSTNode] = [function.node.body]
+    while stack:
+        node = stack.pop()
+        name = type(node).__name__
+        refused = REFUSED.get(name)
+        if refused is not None:
+            what, help = refused
+            message = f"a kernel cannot use {what}"
+            found.append(_unsupported(message, function, node, help))
+            continue
+        found.extend(_special(function, node))
+        stack.extend(child for child in reversed(node.children) if _type(child) not in LAYOUT)
+    return found
+
+
+def _type(node: cst.CSTNode) -> str:
+    return type(node).__name__
+
+
+def _unsupported(
+    message: str, function: ParsedFunction, node: cst.CSTNode, help: str
+) -> Diagnostic:
+    span = function.span(node)
+    return Diagnostic(UnsupportedSyntaxError, "F00005", message, span, help=help)
+
+
+def _head(function: ParsedFunction) -> Iterator[Diagnostic]:
+    """Parameters that no call could fill one by one."""
+    parameters = function.node.params
+    for param, sign in ((parameters.star_arg, "*"), (parameters.star_kwarg, "**")):
+        if isinstance(param, cst.Param):
+            help = "list the parameters one by one, or pass a tuple or dict of constants"
+            message = f"a kernel cannot take {sign}{param.name.value}"
+            yield _unsupported(message, function, param.name, help)
+    if function.node.asynchronous is not None:
+        yield Diagnostic(
+            ParserError, "F00005", "an async function is no kernel", function.head,
+            help="write def, not async def",
+        )  # fmt: skip
+
+
+def _special(function: ParsedFunction, node: cst.CSTNode) -> Iterator[Diagnostic]:
+    """Forms of supported nodes that are refused all the same."""
+    if isinstance(node, cst.For) and node.orelse is not None:
+        help = "put the statements of else behind the loop"
+        yield _unsupported("a kernel cannot use for ... else", function, node.orelse, help)
+    if isinstance(node, cst.Raise) and node.exc is None:
+        yield _unsupported(
+            "a kernel cannot use a bare raise", function, node, "name the error: raise ValueError()"
+        )
+    if isinstance(node, cst.AssignTarget | cst.For):
+        target = node.target
+        if isinstance(target, cst.Tuple | cst.List):
+            for element in target.elements:
+                if isinstance(element, cst.StarredElement):
+                    help = "name every item of the tuple"
+                    message = "a kernel cannot use a starred assignment target"
+                    yield _unsupported(message, function, element, help)

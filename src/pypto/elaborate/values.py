@@ -1,0 +1,109 @@
+"""What an expression of a kernel is worth while it is elaborated.
+
+A *known* Python object, a *scalar* that is known at launch, a tensor (an SSA value, or a buffer
+that is read where it is used), a tuple/list/dict made in the kernel, or a method of one of these.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TypeAlias
+
+from pypto.elaborate.captures import Path
+from pypto.ir.expr import Const, Expr
+from pypto.ir.tensor import Buffer, TensorType, Value
+
+__all__ = [
+    "POISON",
+    "Item",
+    "Known",
+    "Mapping",
+    "Method",
+    "Poison",
+    "Scalar",
+    "Sequence",
+    "describe",
+    "is_tensor",
+    "scalar",
+    "tensor_type",
+]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Known:
+    """A Python object. ``origin``: the captured read it comes from, None when made here."""
+
+    value: object
+    origin: Path | None = None
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Scalar:
+    """A number or truth value that is known when the kernel is launched."""
+
+    expr: Expr
+
+
+@dataclass(slots=True, eq=False)
+class Sequence:
+    """A tuple or list made in the kernel; its items may be tensors."""
+
+    items: list[Item]
+    mutable: bool
+
+
+@dataclass(slots=True, eq=False)
+class Mapping:
+    """A dict made in the kernel; its keys are known."""
+
+    items: dict[object, Item]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Method:
+    """``receiver.name``, to be called."""
+
+    receiver: Item
+    name: str
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Poison:
+    """The value of something that an error has been reported for."""
+
+
+POISON = Poison()
+
+Item: TypeAlias = Known | Scalar | Value | Buffer | Sequence | Mapping | Method | Poison
+
+
+def scalar(expr: Expr) -> Known | Scalar:
+    """``expr`` as an item: known when it is a constant."""
+    return Known(expr.value) if isinstance(expr, Const) else Scalar(expr)
+
+
+def is_tensor(item: Item) -> bool:
+    return isinstance(item, Value | Buffer)
+
+
+def tensor_type(item: Value | Buffer) -> TensorType:
+    return item.type
+
+
+def describe(item: Item) -> str:
+    """What ``item`` is, for messages."""
+    if isinstance(item, Known):
+        if isinstance(item.value, type):
+            return f"the class {item.value.__name__}"
+        text = repr(item.value)
+        kind = type(item.value).__name__
+        return f"{text if len(text) <= 60 else text[:57] + '...'} ({kind})"
+    if isinstance(item, Scalar):
+        return f"the run-time {item.expr.kind} {item.expr}"
+    if isinstance(item, Value | Buffer):
+        return f"a tensor {item.type}"
+    if isinstance(item, Sequence):
+        return f"a {'list' if item.mutable else 'tuple'} of {len(item.items)}"
+    if isinstance(item, Mapping):
+        return f"a dict of {len(item.items)}"
+    return f"the method {item.name}" if isinstance(item, Method) else "an unknown value"
