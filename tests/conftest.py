@@ -1,0 +1,88 @@
+"""Fixtures and settings that all tests share.
+
+* One kernel cache a run: the controlling process makes a temporary directory and names it in
+  ``PYPTO_CACHE_DIR``; the workers of pytest-xdist inherit it. Every run starts from an empty cache.
+* Hypothesis repeats the same examples on every run; ``--hypothesis-profile=fuzz`` tries new ones.
+* ``golden`` compares a text with ``tests/golden/<name>.txt``; ``--update-golden`` writes it.
+"""
+
+from __future__ import annotations
+
+import difflib
+import os
+import shutil
+import tempfile
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import hypothesis
+import pytest
+
+GOLDEN = Path(__file__).parent / "golden"
+
+_run_cache = pytest.StashKey[str]()
+
+hypothesis.settings.register_profile(
+    "default", derandomize=True, deadline=None, max_examples=60, database=None
+)
+hypothesis.settings.register_profile(
+    "fuzz", deadline=None, max_examples=3000, print_blob=True, database=None
+)
+hypothesis.settings.load_profile("default")
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption(
+        "--update-golden",
+        action="store_true",
+        help="write the files of tests/golden instead of comparing with them",
+    )
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    config.addinivalue_line("markers", "property: a property test, run at length by `tox -e fuzz`")
+    if not hasattr(config, "workerinput"):
+        root = tempfile.mkdtemp(prefix="pypto-tests-")
+        config.stash[_run_cache] = root
+        os.environ["PYPTO_CACHE_DIR"] = os.path.join(root, "cache")
+
+
+def pytest_unconfigure(config: pytest.Config) -> None:
+    root = config.stash.get(_run_cache, None)
+    if root is not None:
+        shutil.rmtree(root)
+
+
+@pytest.fixture(scope="session")
+def repository() -> Path:
+    """The directory that holds pyproject.toml."""
+    return Path(__file__).parent.parent
+
+
+@pytest.fixture
+def golden(request: pytest.FixtureRequest) -> Iterator[Callable[[str, str], None]]:
+    """``golden(name, text)`` fails unless ``text`` is what ``tests/golden/<name>.txt`` holds."""
+
+    def compare(name: str, text: str) -> None:
+        path = GOLDEN / f"{name}.txt"
+        text = text if text.endswith("\n") else text + "\n"
+        if request.config.getoption("--update-golden"):
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_text(text, encoding="utf-8")
+            return
+        expected = path.read_text(encoding="utf-8") if path.exists() else ""
+        if text == expected:
+            return
+        shown = path.relative_to(GOLDEN.parent.parent).as_posix()
+        difference = "".join(
+            difflib.unified_diff(
+                expected.splitlines(keepends=True), text.splitlines(keepends=True), shown, "now"
+            )
+        )
+        pytest.fail(
+            f"{difference}\n{shown} differs; if the new text is right:\n"
+            f"  python -m pytest '{request.node.nodeid}' --update-golden",
+            pytrace=False,
+        )
+
+    yield compare
