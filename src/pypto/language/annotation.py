@@ -44,8 +44,8 @@ Axis: TypeAlias = int | StatusType | NamedAxis
 class TensorAnnotation:
     """What an annotation says about a tensor argument.
 
-    ``shape``: per axis a size, ``DYNAMIC``/``DYN`` (``-1`` reads back as ``DYNAMIC``), ``STATIC`` or
-    a name; None when nothing is said, not even the rank. ``open``: further axes may follow, all
+    ``shape``: per axis a size, ``DYNAMIC``/``DYN`` (``-1`` reads back as ``DYNAMIC``), ``STATIC``
+    or a name; None when nothing is said, not even the rank. ``open``: further axes may follow, all
     static (always so when ``shape`` is None). ``dtype`` and ``format``: None takes the call's.
     """
 
