@@ -1,0 +1,212 @@
+/* CPU twin: what elementwise instructions compute in each lane.
+ *
+ * Rules where the device is not documented (as torch does):
+ * NUM-INT-1  integer Add, Sub, Mul, Adds, Muls wrap around.
+ * NUM-MAX-1  Max, Min, Maxs, Mins: NaN wins; of -0 and +0 the second source (Maxs, Mins: the tensor).
+ * NUM-RELU-1 Relu family: NaN stays NaN, -0 stays -0.
+ * NUM-DIV-1  Div, Reciprocal, Sqrt are rounded correctly; Rsqrt is 1 / Sqrt, rounded twice.
+ * NUM-FMA-1  multiply-add instructions round the product and the sum.
+ * NUM-HALF-1 half operands compute in float; the result is rounded to half once, overflow gives inf.
+ * NUM-ABS-1  Abs clears the sign bit, also of NaN.
+ * NUM-SHIFT-1 a shift by all bits of the type gives 0 (arithmetic right shift: the sign).
+ */
+#ifndef PYPTO_TWIN_LANES_H
+#define PYPTO_TWIN_LANES_H
+
+#include "elementary.h"
+
+namespace pypto_twin {
+namespace lane {
+
+using namespace simd;
+
+/* Vectors whose arithmetic wraps: signed lanes are computed as unsigned. */
+PYPTO_INLINE f32x8 wrapping(f32x8 v) { return v; }
+PYPTO_INLINE u32x8 wrapping(i32x8 v) { return as<u32x8>(v); }
+PYPTO_INLINE u16x16 wrapping(i16x16 v) { return as<u16x16>(v); }
+PYPTO_INLINE u32x8 wrapping(u32x8 v) { return v; }
+PYPTO_INLINE u16x16 wrapping(u16x16 v) { return v; }
+
+template <typename V>
+PYPTO_INLINE V larger(V a, V b)
+{
+    if constexpr (is_same<V, f32x8>) {
+        return maximum(a, b);
+    } else {
+        return select_bits(a > b, a, b);
+    }
+}
+template <typename V>
+PYPTO_INLINE V smaller(V a, V b)
+{
+    if constexpr (is_same<V, f32x8>) {
+        return minimum(a, b);
+    } else {
+        return select_bits(a < b, a, b);
+    }
+}
+/* max(v, 0) that keeps NaN and -0 */
+template <typename V>
+PYPTO_INLINE V rectify(V v)
+{
+    if constexpr (is_same<V, f32x8>) {
+        return greater_of(splat(0.0f), v);
+    } else {
+        return v & (v > V{});
+    }
+}
+
+/* Function objects of one to three vectors. `ops` is the expression in a, b, c. */
+#define PYPTO_LANE_1(name, expression)                                                           \
+    struct name {                                                                                \
+        template <typename V>                                                                    \
+        PYPTO_INLINE V operator()(V a) const                                                     \
+        {                                                                                        \
+            return expression;                                                                   \
+        }                                                                                        \
+    };
+#define PYPTO_LANE_2(name, expression)                                                           \
+    struct name {                                                                                \
+        template <typename V>                                                                    \
+        PYPTO_INLINE V operator()(V a, V b) const                                                \
+        {                                                                                        \
+            return expression;                                                                   \
+        }                                                                                        \
+    };
+#define PYPTO_LANE_3(name, expression)                                                           \
+    struct name {                                                                                \
+        template <typename V>                                                                    \
+        PYPTO_INLINE V operator()(V a, V b, V c) const                                           \
+        {                                                                                        \
+            return expression;                                                                   \
+        }                                                                                        \
+    };
+
+PYPTO_LANE_2(AddLanes, as<V>(wrapping(a) + wrapping(b)))
+PYPTO_LANE_2(SubLanes, as<V>(wrapping(a) - wrapping(b)))
+PYPTO_LANE_2(MulLanes, as<V>(wrapping(a) * wrapping(b)))
+PYPTO_LANE_2(DivLanes, a / b)
+PYPTO_LANE_2(MaxLanes, larger(a, b))
+PYPTO_LANE_2(MinLanes, smaller(a, b))
+PYPTO_LANE_2(AndLanes, a & b)
+PYPTO_LANE_2(OrLanes, a | b)
+PYPTO_LANE_2(AddReluLanes, rectify(as<V>(wrapping(a) + wrapping(b))))
+PYPTO_LANE_2(SubReluLanes, rectify(as<V>(wrapping(a) - wrapping(b))))
+
+PYPTO_LANE_1(NotLanes, ~a)
+PYPTO_LANE_1(ReluLanes, rectify(a))
+PYPTO_LANE_1(AbsLanes, magnitude(a))
+PYPTO_LANE_1(ExpLanes, simd::exp(a))
+PYPTO_LANE_1(LnLanes, ln(a))
+PYPTO_LANE_1(SqrtLanes, square_root(a))
+PYPTO_LANE_1(RsqrtLanes, splat(1.0f) / square_root(a))
+PYPTO_LANE_1(ReciprocalLanes, splat(1.0f) / a)
+
+/* dst (the first operand) is also a source */
+PYPTO_LANE_3(MulAddDstLanes, a + b * c)
+PYPTO_LANE_3(FusedMulAddLanes, b * a + c)
+PYPTO_LANE_3(MulAddReluLanes, rectify(b * a + c))
+
+/* The vector that lanes of T are computed in. */
+template <typename T>
+struct RegisterOf;
+template <>
+struct RegisterOf<float> {
+    using type = f32x8;
+};
+template <>
+struct RegisterOf<half> {
+    using type = f32x8;
+};
+template <>
+struct RegisterOf<int32_t> {
+    using type = i32x8;
+};
+template <>
+struct RegisterOf<uint32_t> {
+    using type = u32x8;
+};
+template <>
+struct RegisterOf<int16_t> {
+    using type = i16x16;
+};
+template <>
+struct RegisterOf<uint16_t> {
+    using type = u16x16;
+};
+template <typename T>
+using Register = typename RegisterOf<T>::type;
+
+/* One value in every lane. */
+template <typename T>
+PYPTO_INLINE Register<T> fill(T value)
+{
+    if constexpr (is_same<T, half>) {
+        return splat(static_cast<float>(value));
+    } else {
+        return Register<T>{} + value;
+    }
+}
+
+/* Function objects with a scalar operand s. */
+#define PYPTO_LANE_SCALAR(name, expression)                                                      \
+    template <typename V>                                                                        \
+    struct name {                                                                                \
+        V s;                                                                                     \
+        PYPTO_INLINE V operator()(V a) const { return expression; }                              \
+    };
+
+PYPTO_LANE_SCALAR(AddsLanes, as<V>(wrapping(a) + wrapping(s)))
+PYPTO_LANE_SCALAR(MulsLanes, as<V>(wrapping(a) * wrapping(s)))
+PYPTO_LANE_SCALAR(MaxsLanes, larger(s, a))
+PYPTO_LANE_SCALAR(MinsLanes, smaller(s, a))
+PYPTO_LANE_SCALAR(LeakyReluLanes, select(a < V{}, a * s, a))
+
+struct AxpyLanes {
+    f32x8 s;
+    PYPTO_INLINE f32x8 operator()(f32x8 d, f32x8 a) const { return d + a * s; }
+};
+
+PYPTO_INLINE int32_t element_of(i32x8) { return 0; }
+PYPTO_INLINE uint32_t element_of(u32x8) { return 0; }
+PYPTO_INLINE int16_t element_of(i16x16) { return 0; }
+PYPTO_INLINE uint16_t element_of(u16x16) { return 0; }
+
+/* Shifts go in two halves: amounts reach the number of bits, which one C shift may not. */
+struct ShiftLeftLanes {
+    uint32_t amount;
+    template <typename V>
+    PYPTO_INLINE V operator()(V a) const
+    {
+        using Element = decltype(element_of(wrapping(V{})));
+        const Element first = static_cast<Element>(amount / 2);
+        const Element second = static_cast<Element>(amount - amount / 2);
+        return as<V>(wrapping(a) << first << second);
+    }
+};
+
+struct ShiftRightLanes {
+    uint32_t amount;
+    bool rounds;
+    template <typename V>
+    PYPTO_INLINE V operator()(V a) const
+    {
+        const uint32_t last = amount != 0 ? 1 : 0;
+        const uint32_t first = (amount - last) / 2, second = amount - last - first;
+        using Element = decltype(element_of(V{}));
+        const V before = a >> static_cast<Element>(first) >> static_cast<Element>(second);
+        const V shifted = before >> static_cast<Element>(last);
+        if (!rounds || amount == 0) return shifted;
+        return as<V>(wrapping(shifted) + wrapping(before & static_cast<Element>(1)));
+    }
+};
+
+#undef PYPTO_LANE_1
+#undef PYPTO_LANE_2
+#undef PYPTO_LANE_3
+#undef PYPTO_LANE_SCALAR
+
+}  // namespace lane
+}  // namespace pypto_twin
+
+#endif
