@@ -8,7 +8,7 @@
 
 #include <stdint.h>
 
-#define PYPTO_ABI_VERSION 1u
+#define PYPTO_ABI_VERSION 2u
 
 #ifdef __cplusplus
 extern "C" {
@@ -40,7 +40,8 @@ enum PyptoCounter {
 /* One stream (an AIV or AIC core of the launch) as the twin sees it. */
 typedef struct PyptoCore PyptoCore;
 struct PyptoCore {
-    uint8_t* ub;           /* 196608 bytes, 4096-byte aligned; of this stream alone */
+    uint8_t* ub;           /* on-chip memory of this stream alone, 4096-byte aligned: the UB of an
+                              AIV (196608 bytes), L1, L0A, L0B, L0C, ... of an AIC (1 MiB) */
     int64_t block_idx;     /* what GetBlockIdx() returns */
     int64_t block_num;     /* what GetBlockNum() returns */
     int64_t sub_block_idx; /* 0 or 1 */
@@ -50,6 +51,8 @@ struct PyptoCore {
     void (*sync_all)(PyptoCore*, int32_t aiv_only); /* returns when every stream has called it */
     void* owner;           /* the runtime's own */
     uint64_t counters[PYPTO_COUNTERS];
+    void (*cross_set)(PyptoCore*, int32_t mode, int32_t flag); /* CrossCoreSetFlag */
+    void (*cross_wait)(PyptoCore*, int32_t flag);              /* CrossCoreWaitFlag */
 };
 
 enum PyptoLaunchFlags {

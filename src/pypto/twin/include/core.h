@@ -33,6 +33,7 @@ struct State {
     int16_t deq_offset;
     bool deq_signed;
     bool mask_counter;      /* counter mode */
+    bool pad_set;           /* SetPadValue was called */
     AtomicOperation atomic; /* applied by copies to GM */
     AtomicType atomic_type;
 };

@@ -1,0 +1,172 @@
+/* CPU twin: atomic accumulation on the way to global memory, and scalar atomics. */
+#ifndef PYPTO_TWIN_ATOMIC_H
+#define PYPTO_TWIN_ATOMIC_H
+
+#include "bytes.h"
+
+namespace pypto_twin {
+
+/* Unsigned integer of the same size, for compare and exchange. */
+template <uint32_t size>
+struct Bits;
+template <>
+struct Bits<1> {
+    using type = uint8_t;
+};
+template <>
+struct Bits<2> {
+    using type = uint16_t;
+};
+template <>
+struct Bits<4> {
+    using type = uint32_t;
+};
+template <>
+struct Bits<8> {
+    using type = uint64_t;
+};
+
+/* a op b in T; integers wrap, 16-bit floats are computed in float and rounded once. */
+template <typename T>
+PYPTO_INLINE T combine(AtomicOperation operation, T a, T b)
+{
+    if constexpr (is_same<T, half> || is_same<T, bfloat16_t>) {
+        return static_cast<T>(
+            combine<float>(operation, static_cast<float>(a), static_cast<float>(b)));
+    } else if (operation == AtomicOperation::add) {
+        if constexpr (is_same<T, float> || is_same<T, double>) {
+            return a + b;
+        } else {
+            using U = typename Bits<sizeof(T)>::type;
+            return static_cast<T>(static_cast<U>(static_cast<U>(a) + static_cast<U>(b)));
+        }
+    } else if (operation == AtomicOperation::max) {
+        return a != a || a > b ? a : b;  /* NaN wins */
+    } else {
+        return a != a || a < b ? a : b;
+    }
+}
+
+/* *address = *address op value, indivisibly; returns the former value. */
+template <typename T>
+PYPTO_INLINE T update(T* address, AtomicOperation operation, T value)
+{
+    using U = typename Bits<sizeof(T)>::type;
+    U* const cell = reinterpret_cast<U*>(address);
+    U before = __atomic_load_n(cell, __ATOMIC_RELAXED);
+    for (;;) {
+        const T old = __builtin_bit_cast(T, before);
+        const U after = __builtin_bit_cast(U, combine<T>(operation, old, value));
+        if (__atomic_compare_exchange_n(cell, &before, after, true, __ATOMIC_ACQ_REL,
+                                        __ATOMIC_RELAXED)) {
+            return old;
+        }
+    }
+}
+
+template <typename T>
+inline __attribute__((noinline)) void update_rows(const Rows& r, AtomicOperation operation)
+{
+    for (uint32_t row = 0; row < r.rows; ++row) {
+        uint8_t* const dst = r.dst + row * r.dst_pitch;
+        const uint8_t* const src = r.src + row * r.src_pitch;
+        for (uint64_t i = 0; i + sizeof(T) <= r.bytes; i += sizeof(T)) {
+            T value;
+            __builtin_memcpy(&value, src + i, sizeof(T));
+            update(reinterpret_cast<T*>(dst + i), operation, value);
+        }
+    }
+}
+
+/* A copy to GM while SetAtomic* is in force. */
+inline PYPTO_COLD void accumulate_rows(const Rows& r)
+{
+    const AtomicOperation operation = state.atomic;
+    switch (state.atomic_type) {
+        case AtomicType::half: return update_rows<half>(r, operation);
+        case AtomicType::bfloat16: return update_rows<bfloat16_t>(r, operation);
+        case AtomicType::float32: return update_rows<float>(r, operation);
+        case AtomicType::int8: return update_rows<int8_t>(r, operation);
+        case AtomicType::int16: return update_rows<int16_t>(r, operation);
+        case AtomicType::int32: return update_rows<int32_t>(r, operation);
+        case AtomicType::none: break;
+    }
+    fail("SetAtomic*: no type set");
+}
+
+template <typename T>
+PYPTO_INLINE void set_atomic(AtomicOperation operation)
+{
+    constexpr AtomicType type = is_same<T, half>         ? AtomicType::half
+                                : is_same<T, bfloat16_t> ? AtomicType::bfloat16
+                                : is_same<T, float>      ? AtomicType::float32
+                                : is_same<T, int8_t>     ? AtomicType::int8
+                                : is_same<T, int16_t>    ? AtomicType::int16
+                                : is_same<T, int32_t>    ? AtomicType::int32
+                                                         : AtomicType::none;
+    static_assert(type != AtomicType::none,
+                  "SetAtomic*: half, bfloat16_t, float, int8_t, int16_t and int32_t only");
+    state.atomic = operation;
+    state.atomic_type = type;
+}
+
+}  // namespace pypto_twin
+
+namespace AscendC {
+
+template <typename T>
+PYPTO_INLINE void SetAtomicAdd()
+{
+    pypto_twin::set_atomic<T>(pypto_twin::AtomicOperation::add);
+}
+template <typename T>
+PYPTO_INLINE void SetAtomicMax()
+{
+    pypto_twin::set_atomic<T>(pypto_twin::AtomicOperation::max);
+}
+template <typename T>
+PYPTO_INLINE void SetAtomicMin()
+{
+    pypto_twin::set_atomic<T>(pypto_twin::AtomicOperation::min);
+}
+PYPTO_INLINE void SetAtomicNone() { pypto_twin::state.atomic = pypto_twin::AtomicOperation::none; }
+PYPTO_INLINE void DisableDmaAtomic() { SetAtomicNone(); }
+
+/* Scalar atomics on global memory; each returns the former value. */
+template <typename T>
+PYPTO_INLINE T AtomicAdd(__gm__ T* address, T value)
+{
+    return pypto_twin::update(address, pypto_twin::AtomicOperation::add, value);
+}
+template <typename T>
+PYPTO_INLINE T AtomicMax(__gm__ T* address, T value)
+{
+    return pypto_twin::update(address, pypto_twin::AtomicOperation::max, value);
+}
+template <typename T>
+PYPTO_INLINE T AtomicMin(__gm__ T* address, T value)
+{
+    return pypto_twin::update(address, pypto_twin::AtomicOperation::min, value);
+}
+template <typename T>
+PYPTO_INLINE T AtomicExch(__gm__ T* address, T value)
+{
+    using U = typename pypto_twin::Bits<sizeof(T)>::type;
+    const U before = __atomic_exchange_n(reinterpret_cast<U*>(address),
+                                         __builtin_bit_cast(U, value), __ATOMIC_ACQ_REL);
+    return __builtin_bit_cast(T, before);
+}
+template <typename T>
+PYPTO_INLINE T AtomicCas(__gm__ T* address, T expected, T desired)
+{
+    using U = typename pypto_twin::Bits<sizeof(T)>::type;
+    U before = __builtin_bit_cast(U, expected);
+    __atomic_compare_exchange_n(reinterpret_cast<U*>(address), &before,
+                                __builtin_bit_cast(U, desired), false, __ATOMIC_ACQ_REL,
+                                __ATOMIC_ACQUIRE);
+    return __builtin_bit_cast(T, before);
+}
+
+}  // namespace AscendC
+
+#endif

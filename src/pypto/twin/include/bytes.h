@@ -1,0 +1,160 @@
+/* CPU twin: moving bytes. Plain and streaming (non-temporal) runs and rows of runs. */
+#ifndef PYPTO_TWIN_BYTES_H
+#define PYPTO_TWIN_BYTES_H
+
+#include "hooks.h"
+
+namespace pypto_twin {
+
+typedef uint64_t Vector32 __attribute__((vector_size(32), aligned(1), may_alias));
+typedef uint64_t Vector16 __attribute__((vector_size(16), aligned(1), may_alias));
+typedef uint64_t Word8 __attribute__((aligned(1), may_alias));
+typedef uint32_t Word4 __attribute__((aligned(1), may_alias));
+typedef uint16_t Word2 __attribute__((aligned(1), may_alias));
+
+/* Runs shorter than this are written through the caches even in a streaming launch. */
+constexpr uint64_t kStreamBytes = 1024;
+
+template <typename Unit>
+PYPTO_INLINE void copy_unit(uint8_t* dst, const uint8_t* src)
+{
+    *reinterpret_cast<Unit*>(dst) = *reinterpret_cast<const Unit*>(src);
+}
+
+/* Two units that overlap in the middle: n in [sizeof(Unit), 2 * sizeof(Unit)]. */
+template <typename Unit>
+PYPTO_INLINE void copy_ends(uint8_t* dst, const uint8_t* src, uint64_t n)
+{
+    const Unit first = *reinterpret_cast<const Unit*>(src);
+    const Unit last = *reinterpret_cast<const Unit*>(src + n - sizeof(Unit));
+    *reinterpret_cast<Unit*>(dst) = first;
+    *reinterpret_cast<Unit*>(dst + n - sizeof(Unit)) = last;
+}
+
+PYPTO_INLINE void copy_short(uint8_t* dst, const uint8_t* src, uint64_t n)
+{
+    if (n >= 16) {
+        copy_ends<Vector16>(dst, src, n);
+    } else if (n >= 8) {
+        copy_ends<Word8>(dst, src, n);
+    } else if (n >= 4) {
+        copy_ends<Word4>(dst, src, n);
+    } else if (n >= 2) {
+        copy_ends<Word2>(dst, src, n);
+    } else if (n == 1) {
+        *dst = *src;
+    }
+}
+
+/* n bytes between ranges that do not overlap. Reads and writes exactly these bytes. */
+PYPTO_INLINE void copy_bytes(uint8_t* dst, const uint8_t* src, uint64_t n)
+{
+    if (n < 32) {
+        copy_short(dst, src, n);
+        return;
+    }
+    uint64_t i = 0;
+    for (; i + 128 <= n; i += 128) {
+        const Vector32 a = *reinterpret_cast<const Vector32*>(src + i);
+        const Vector32 b = *reinterpret_cast<const Vector32*>(src + i + 32);
+        const Vector32 c = *reinterpret_cast<const Vector32*>(src + i + 64);
+        const Vector32 d = *reinterpret_cast<const Vector32*>(src + i + 96);
+        *reinterpret_cast<Vector32*>(dst + i) = a;
+        *reinterpret_cast<Vector32*>(dst + i + 32) = b;
+        *reinterpret_cast<Vector32*>(dst + i + 64) = c;
+        *reinterpret_cast<Vector32*>(dst + i + 96) = d;
+    }
+    for (; i + 32 <= n; i += 32) {
+        copy_unit<Vector32>(dst + i, src + i);
+    }
+    if (i < n) {
+        copy_unit<Vector32>(dst + n - 32, src + n - 32);
+    }
+}
+
+/* One 32-byte store past the caches; `dst` is 32-byte aligned. */
+PYPTO_INLINE void stream_unit(uint8_t* dst, const uint8_t* src)
+{
+#if defined(__clang__)
+    typedef uint64_t Aligned __attribute__((vector_size(32), may_alias));
+    __builtin_nontemporal_store(static_cast<Aligned>(*reinterpret_cast<const Vector32*>(src)),
+                                reinterpret_cast<Aligned*>(dst));
+#elif defined(__AVX__)
+    typedef float V8 __attribute__((vector_size(32), aligned(1), may_alias));
+    __builtin_ia32_movntps256(reinterpret_cast<float*>(dst), *reinterpret_cast<const V8*>(src));
+#elif defined(__SSE__)
+    typedef float V4 __attribute__((vector_size(16), aligned(1), may_alias));
+    __builtin_ia32_movntps(reinterpret_cast<float*>(dst), *reinterpret_cast<const V4*>(src));
+    __builtin_ia32_movntps(reinterpret_cast<float*>(dst + 16), *reinterpret_cast<const V4*>(src + 16));
+#else
+    copy_unit<Vector32>(dst, src);
+#endif
+}
+
+/* As copy_bytes, past the caches. n >= 64; dst of any alignment. The runtime library fences. */
+PYPTO_INLINE void stream_bytes(uint8_t* dst, const uint8_t* src, uint64_t n)
+{
+    /* whole 64-byte lines in the middle; the ends go through the caches */
+    const uint64_t head = (64 - (reinterpret_cast<uintptr_t>(dst) & 63)) & 63;
+    if (head != 0) {
+        copy_bytes(dst, src, head);
+    }
+    uint64_t i = head;
+    for (; i + 64 <= n; i += 64) {
+        stream_unit(dst + i, src + i);
+        stream_unit(dst + i + 32, src + i + 32);
+    }
+    copy_bytes(dst + i, src + i, n - i);
+}
+
+/* Fills n bytes with the low `size` (1, 2, 4, 8) bytes of `value`; n a multiple of size. */
+PYPTO_INLINE void fill_elements(uint8_t* dst, uint64_t value, uint32_t size, uint64_t n)
+{
+    for (uint64_t i = 0; i < n; i += size) {
+        __builtin_memcpy(dst + i, &value, size);
+    }
+}
+
+/* `rows` runs of `bytes` bytes; pitches in bytes, start to start. */
+struct Rows {
+    uint8_t* dst;
+    const uint8_t* src;
+    uint64_t bytes;
+    uint64_t dst_pitch;
+    uint64_t src_pitch;
+    uint32_t rows;
+};
+
+/* Dense on both sides: one long run. */
+PYPTO_INLINE Rows merged(Rows r)
+{
+    if (r.dst_pitch == r.bytes && r.src_pitch == r.bytes) {
+        r.bytes *= r.rows;
+        r.rows = 1;
+    }
+    return r;
+}
+
+inline __attribute__((noinline)) void copy_rows(Rows r)
+{
+    r = merged(r);
+    for (uint32_t row = 0; row < r.rows; ++row) {
+        copy_bytes(r.dst + row * r.dst_pitch, r.src + row * r.src_pitch, r.bytes);
+    }
+}
+
+inline __attribute__((noinline)) void stream_rows(Rows r)
+{
+    r = merged(r);
+    if (r.bytes < kStreamBytes) {
+        copy_rows(r);
+        return;
+    }
+    for (uint32_t row = 0; row < r.rows; ++row) {
+        stream_bytes(r.dst + row * r.dst_pitch, r.src + row * r.src_pitch, r.bytes);
+    }
+}
+
+}  // namespace pypto_twin
+
+#endif

@@ -1,0 +1,428 @@
+/* CPU twin: data movement between global memory and on-chip memory, and inside the UB. */
+#ifndef PYPTO_TWIN_MOVE_H
+#define PYPTO_TWIN_MOVE_H
+
+#include "atomic.h"
+#include "bytes.h"
+#include "tensor.h"
+
+namespace AscendC {
+
+/* blockLen and gaps in 32-byte blocks; a gap runs from the end of a block to the next start. */
+struct DataCopyParams {
+    uint16_t blockCount = 1;
+    uint16_t blockLen = 0;
+    union {
+        uint16_t srcGap = 0;
+        uint16_t srcStride;
+    };
+    union {
+        uint16_t dstGap = 0;
+        uint16_t dstStride;
+    };
+
+    constexpr DataCopyParams() = default;
+    constexpr DataCopyParams(uint16_t count, uint16_t length, uint16_t source, uint16_t destination)
+        : blockCount(count), blockLen(length), srcGap(source), dstGap(destination)
+    {
+    }
+};
+
+/* blockLen in bytes; the GM side's stride in bytes, the UB side's in 32-byte blocks; gaps. */
+struct DataCopyExtParams {
+    uint16_t blockCount = 1;
+    uint32_t blockLen = 0;
+    uint32_t srcStride = 0;
+    uint32_t dstStride = 0;
+    uint32_t rsv = 0;
+
+    constexpr DataCopyExtParams() = default;
+    constexpr DataCopyExtParams(uint16_t count, uint32_t length, uint32_t source,
+                                uint32_t destination, uint32_t reserved)
+        : blockCount(count), blockLen(length), srcStride(source), dstStride(destination), rsv(reserved)
+    {
+    }
+};
+
+/* Paddings in elements, each side at most 32 bytes. */
+template <typename T>
+struct DataCopyPadExtParams {
+    bool isPad = false;
+    uint8_t leftPadding = 0;
+    uint8_t rightPadding = 0;
+    T paddingValue = static_cast<T>(0);
+
+    constexpr DataCopyPadExtParams() = default;
+    constexpr DataCopyPadExtParams(bool pad, uint8_t left, uint8_t right, T value)
+        : isPad(pad), leftPadding(left), rightPadding(right), paddingValue(value)
+    {
+    }
+};
+
+/* The older form of padding; values are bits. */
+struct DataCopyPadParams {
+    bool isPad = false;
+    uint8_t leftPadding = 0;
+    uint8_t rightPadding = 0;
+    uint64_t paddingValue = 0;
+
+    constexpr DataCopyPadParams() = default;
+    constexpr DataCopyPadParams(bool pad, uint8_t left, uint8_t right, uint64_t value)
+        : isPad(pad), leftPadding(left), rightPadding(right), paddingValue(value)
+    {
+    }
+};
+
+/* Block strides and repeat strides in 32-byte blocks. The device's default stride is 0 indeed. */
+struct CopyRepeatParams {
+    uint16_t dstStride = 0;
+    uint16_t srcStride = 0;
+    uint16_t dstRepeatSize = 8;
+    uint16_t srcRepeatSize = 8;
+
+    constexpr CopyRepeatParams() = default;
+    constexpr CopyRepeatParams(uint16_t dst, uint16_t src, uint16_t dstRepeat, uint16_t srcRepeat)
+        : dstStride(dst), srcStride(src), dstRepeatSize(dstRepeat), srcRepeatSize(srcRepeat)
+    {
+    }
+};
+
+}  // namespace AscendC
+
+namespace pypto_twin {
+
+template <typename T>
+PYPTO_INLINE uint64_t bits_of(T value)
+{
+    uint64_t bits = 0;
+    __builtin_memcpy(&bits, &value, sizeof(T));
+    return bits;
+}
+
+template <typename T>
+PYPTO_INLINE uint8_t* bytes_at(T* address)
+{
+    return reinterpret_cast<uint8_t*>(address);
+}
+
+/* GM to on-chip memory. */
+PYPTO_INLINE void load(AscendC::TPosition position, const Rows& r)
+{
+    on_instruction(PIPE_MTE2);
+    if (r.rows == 0 || r.bytes == 0) {
+        return;
+    }
+    on_read(AscendC::TPosition::GM, r.src, r.bytes, PIPE_MTE2, r.rows, r.src_pitch);
+    on_write(position, r.dst, r.bytes, PIPE_MTE2, r.rows, r.dst_pitch);
+    copy_rows(r);
+}
+
+/* On-chip memory to GM. */
+PYPTO_INLINE void store(AscendC::TPosition position, const Rows& r)
+{
+    on_instruction(PIPE_MTE3);
+    if (r.rows == 0 || r.bytes == 0) {
+        return;
+    }
+    on_read(position, r.src, r.bytes, PIPE_MTE3, r.rows, r.src_pitch);
+    on_write(AscendC::TPosition::GM, r.dst, r.bytes, PIPE_MTE3, r.rows, r.dst_pitch);
+    if (__builtin_expect(state.atomic != AtomicOperation::none, 0)) {
+        accumulate_rows(r);
+    } else if ((state.core->flags & PYPTO_STREAM_STORES) != 0) {
+        stream_rows(r);
+    } else {
+        copy_rows(r);
+    }
+}
+
+/* Pipe of a copy between two on-chip memories, by its ends. */
+constexpr pipe_t local_copy_pipe(AscendC::TPosition dst)
+{
+    return memory_of(dst) == AscendC::Hardware::UB       ? PIPE_V
+           : memory_of(dst) == AscendC::Hardware::FIXBUF ? PIPE_FIX
+                                                         : PIPE_MTE1;
+}
+
+PYPTO_INLINE void copy_local(AscendC::TPosition dst, AscendC::TPosition src, const Rows& r)
+{
+    const pipe_t pipe = local_copy_pipe(dst);
+    on_instruction(pipe);
+    if (r.rows == 0 || r.bytes == 0) {
+        return;
+    }
+    on_read(src, r.src, r.bytes, pipe, r.rows, r.src_pitch);
+    on_write(dst, r.dst, r.bytes, pipe, r.rows, r.dst_pitch);
+    copy_rows(r);
+}
+
+/* A copy of `bytes` rounded down to whole blocks, as the device does. */
+template <typename D, typename S>
+PYPTO_INLINE Rows one_run(D* dst, S* src, uint64_t bytes)
+{
+    const uint64_t whole = bytes / kBlockBytes * kBlockBytes;
+    return Rows{bytes_at(dst), bytes_at(const_cast<S*>(src)), whole, whole, whole, 1};
+}
+
+/* DataCopyParams with its units: bytes of a block's length and of each side's gap. */
+template <typename D, typename S>
+PYPTO_INLINE Rows block_rows(D* dst, S* src, const AscendC::DataCopyParams& p)
+{
+    const uint64_t bytes = static_cast<uint64_t>(p.blockLen) * kBlockBytes;
+    return Rows{bytes_at(dst),
+                bytes_at(const_cast<S*>(src)),
+                bytes,
+                bytes + static_cast<uint64_t>(p.dstGap) * kBlockBytes,
+                bytes + static_cast<uint64_t>(p.srcGap) * kBlockBytes,
+                p.blockCount};
+}
+
+/* The lanes around each row of a padded load. */
+struct Padding {
+    uint64_t value;  /* bits of one element */
+    uint32_t size;   /* bytes of one element */
+    uint32_t left;   /* bytes before the data */
+    uint32_t right;  /* bytes after it, to the end of its last block */
+};
+
+inline __attribute__((noinline)) void pad_rows(const Rows& r, const Padding& p)
+{
+    for (uint32_t row = 0; row < r.rows; ++row) {
+        uint8_t* const data = r.dst + row * r.dst_pitch;
+        fill_elements(data - p.left, p.value, p.size, p.left);
+        fill_elements(data + r.bytes, p.value, p.size, p.right);
+    }
+}
+
+/* DataCopyPad to the UB: every row starts at a block, `left` bytes before its data. */
+PYPTO_INLINE void load_padded(AscendC::TPosition position, Rows r, uint32_t gap_blocks, Padding p,
+                              bool fill)
+{
+    const uint64_t used = p.left + r.bytes + p.right;
+    const uint64_t occupied = (used + kBlockBytes - 1) / kBlockBytes * kBlockBytes;
+    r.dst += p.left;
+    r.dst_pitch = occupied + static_cast<uint64_t>(gap_blocks) * kBlockBytes;
+    load(position, r);
+    /* Nothing asked: the device leaves junk, or the value of SetPadValue, in the last block. */
+    if (!fill && state.pad_set && used != occupied) {
+        p.value = state.pad_value;
+        fill = true;
+    }
+    if (fill && r.bytes != 0) {
+        p.right = static_cast<uint32_t>(occupied - p.left - r.bytes);
+        on_write(position, r.dst - p.left, p.left, PIPE_MTE2, r.rows, r.dst_pitch);
+        on_write(position, r.dst + r.bytes, p.right, PIPE_MTE2, r.rows, r.dst_pitch);
+        pad_rows(r, p);
+    }
+}
+
+}  // namespace pypto_twin
+
+namespace AscendC {
+
+/* ---- DataCopy: whole 32-byte blocks ---- */
+
+template <typename T>
+PYPTO_INLINE void DataCopy(const LocalTensor<T>& dst, const GlobalTensor<T>& src, uint32_t count)
+{
+    pypto_twin::load(dst.Position(), pypto_twin::one_run(dst.GetPhyAddr(), src.GetPhyAddr(),
+                                                         pypto_twin::bytes_of<T>(count)));
+}
+template <typename T>
+PYPTO_INLINE void DataCopy(const LocalTensor<T>& dst, const GlobalTensor<T>& src,
+                           const DataCopyParams& params)
+{
+    pypto_twin::load(dst.Position(),
+                     pypto_twin::block_rows(dst.GetPhyAddr(), src.GetPhyAddr(), params));
+}
+
+template <typename T>
+PYPTO_INLINE void DataCopy(const GlobalTensor<T>& dst, const LocalTensor<T>& src, uint32_t count)
+{
+    pypto_twin::store(src.Position(), pypto_twin::one_run(dst.GetPhyAddr(), src.GetPhyAddr(),
+                                                          pypto_twin::bytes_of<T>(count)));
+}
+template <typename T>
+PYPTO_INLINE void DataCopy(const GlobalTensor<T>& dst, const LocalTensor<T>& src,
+                           const DataCopyParams& params)
+{
+    pypto_twin::store(src.Position(),
+                      pypto_twin::block_rows(dst.GetPhyAddr(), src.GetPhyAddr(), params));
+}
+
+template <typename T>
+PYPTO_INLINE void DataCopy(const LocalTensor<T>& dst, const LocalTensor<T>& src, uint32_t count)
+{
+    pypto_twin::copy_local(dst.Position(), src.Position(),
+                           pypto_twin::one_run(dst.GetPhyAddr(), src.GetPhyAddr(),
+                                               pypto_twin::bytes_of<T>(count)));
+}
+
+/* Into the bias table lengths and gaps count 64 bytes on its side, into the fixpipe buffer lengths
+ * count 128 bytes and gaps run from start to start. */
+template <typename T>
+PYPTO_INLINE void DataCopy(const LocalTensor<T>& dst, const LocalTensor<T>& src,
+                           const DataCopyParams& params)
+{
+    pypto_twin::Rows r = pypto_twin::block_rows(dst.GetPhyAddr(), src.GetPhyAddr(), params);
+    const Hardware memory = pypto_twin::memory_of(dst.Position());
+    if (memory == Hardware::BIAS) {
+        r.bytes = static_cast<uint64_t>(params.blockLen) * 64;
+        r.dst_pitch = r.bytes + static_cast<uint64_t>(params.dstGap) * 64;
+        r.src_pitch = r.bytes + static_cast<uint64_t>(params.srcGap) * 32;
+    } else if (memory == Hardware::FIXBUF) {
+        r.bytes = static_cast<uint64_t>(params.blockLen) * 128;
+        r.dst_pitch = static_cast<uint64_t>(params.dstGap) * 128;
+        r.src_pitch = static_cast<uint64_t>(params.srcGap) * 32;
+    }
+    pypto_twin::copy_local(dst.Position(), src.Position(), r);
+}
+
+/* ---- DataCopyPad: byte-granular rows ---- */
+
+/* Value of the last block's rest when a load asks for no padding. */
+template <typename T, TPosition position = TPosition::MAX>
+PYPTO_INLINE void SetPadValue(T value)
+{
+    pypto_twin::state.pad_value = pypto_twin::bits_of(value);
+    pypto_twin::state.pad_set = true;
+}
+
+template <typename T>
+PYPTO_INLINE void DataCopyPad(const LocalTensor<T>& dst, const GlobalTensor<T>& src,
+                              const DataCopyExtParams& params, const DataCopyPadExtParams<T>& pad)
+{
+    constexpr uint32_t size = sizeof(T);
+    const bool fill = pad.isPad && (pad.leftPadding != 0 || pad.rightPadding != 0);
+    const pypto_twin::Padding padding{pypto_twin::bits_of(pad.paddingValue), size,
+                                      fill ? pad.leftPadding * size : 0,
+                                      fill ? pad.rightPadding * size : 0};
+    const uint64_t bytes = params.blockLen;
+    pypto_twin::load_padded(dst.Position(),
+                            pypto_twin::Rows{pypto_twin::bytes_at(dst.GetPhyAddr()),
+                                             pypto_twin::bytes_at(src.GetPhyAddr()), bytes, 0,
+                                             bytes + params.srcStride, params.blockCount},
+                            params.dstStride, padding, fill);
+}
+
+template <typename T>
+PYPTO_INLINE void DataCopyPad(const GlobalTensor<T>& dst, const LocalTensor<T>& src,
+                              const DataCopyExtParams& params)
+{
+    const uint64_t bytes = params.blockLen;
+    const uint64_t occupied =
+        (bytes + pypto_twin::kBlockBytes - 1) / pypto_twin::kBlockBytes * pypto_twin::kBlockBytes;
+    pypto_twin::store(
+        src.Position(),
+        pypto_twin::Rows{pypto_twin::bytes_at(dst.GetPhyAddr()),
+                         pypto_twin::bytes_at(src.GetPhyAddr()), bytes, bytes + params.dstStride,
+                         occupied + static_cast<uint64_t>(params.srcStride) * pypto_twin::kBlockBytes,
+                         params.blockCount});
+}
+
+/* The older forms: lengths of 16 bits, in bytes. */
+template <typename T>
+PYPTO_INLINE void DataCopyPad(const LocalTensor<T>& dst, const GlobalTensor<T>& src,
+                              const DataCopyParams& params, const DataCopyPadParams& pad)
+{
+    T value;
+    __builtin_memcpy(&value, &pad.paddingValue, sizeof(T));
+    DataCopyPad(dst, src,
+                DataCopyExtParams(params.blockCount, params.blockLen, params.srcStride,
+                                  params.dstStride, 0),
+                DataCopyPadExtParams<T>(pad.isPad, pad.leftPadding, pad.rightPadding, value));
+}
+template <typename T>
+PYPTO_INLINE void DataCopyPad(const GlobalTensor<T>& dst, const LocalTensor<T>& src,
+                              const DataCopyParams& params)
+{
+    DataCopyPad(dst, src,
+                DataCopyExtParams(params.blockCount, params.blockLen, params.srcStride,
+                                  params.dstStride, 0));
+}
+
+/* ---- Copy: UB to UB by mask, on the vector pipe ---- */
+
+}  // namespace AscendC
+
+namespace pypto_twin {
+
+/* Lanes of one repeat as bits: [0] lanes 0..63, [1] lanes 64..127. */
+struct Lanes {
+    uint64_t low;
+    uint64_t high;
+};
+
+constexpr Lanes first_lanes(uint64_t count)
+{
+    const uint64_t ones = ~uint64_t{0};
+    return Lanes{count >= 64 ? ones : (uint64_t{1} << count) - 1,
+                 count >= 128 ? ones : (count > 64 ? (uint64_t{1} << (count - 64)) - 1 : 0)};
+}
+
+/* One masked repeat after another; a masked-off lane of dst keeps its value. */
+template <typename T>
+inline __attribute__((noinline)) void copy_masked(const AscendC::LocalTensor<T>& dst,
+                                                  const AscendC::LocalTensor<T>& src, Lanes lanes,
+                                                  uint8_t repeat, AscendC::CopyRepeatParams p)
+{
+    constexpr uint32_t per_block = kBlockBytes / sizeof(T);
+    on_instruction(PIPE_V);
+    for (uint32_t r = 0; r < repeat; ++r) {
+        for (uint32_t block = 0; block < 8; ++block) {
+            T* const to = dst.GetPhyAddr() + (r * p.dstRepeatSize + block * p.dstStride) * per_block;
+            const T* const from =
+                src.GetPhyAddr() + (r * p.srcRepeatSize + block * p.srcStride) * per_block;
+            const uint32_t first = block * per_block;
+            const uint64_t word = first < 64 ? lanes.low >> first : lanes.high >> (first - 64);
+            for (uint32_t lane = 0; lane < per_block; ++lane) {
+                if (((word >> lane) & 1u) != 0) {
+                    on_read(src.Position(), from + lane, sizeof(T), PIPE_V);
+                    on_write(dst.Position(), to + lane, sizeof(T), PIPE_V);
+                    to[lane] = from[lane];
+                }
+            }
+        }
+    }
+}
+
+}  // namespace pypto_twin
+
+namespace AscendC {
+
+/* `mask`: the first lanes of each repeat; in counter mode too it counts per repeat. Leaves the
+ * mask register as it set it. */
+template <typename T, bool isSetMask = true>
+PYPTO_INLINE void Copy(const LocalTensor<T>& dst, const LocalTensor<T>& src, uint64_t mask,
+                       uint8_t repeat, const CopyRepeatParams& params)
+{
+    static_assert(sizeof(T) == 2 || sizeof(T) == 4, "Copy: types of 2 and 4 bytes");
+    if constexpr (isSetMask) {
+        const pypto_twin::Lanes lanes = pypto_twin::first_lanes(mask);
+        SetVectorMask<T>(lanes.high, lanes.low);
+        pypto_twin::copy_masked(dst, src, lanes, repeat, params);
+    } else {
+        const pypto_twin::State& s = pypto_twin::state;
+        pypto_twin::copy_masked(dst, src,
+                                s.mask_counter ? pypto_twin::first_lanes(s.mask_low)
+                                               : pypto_twin::Lanes{s.mask_low, s.mask_high},
+                                repeat, params);
+    }
+}
+
+template <typename T, bool isSetMask = true>
+PYPTO_INLINE void Copy(const LocalTensor<T>& dst, const LocalTensor<T>& src, const uint64_t mask[],
+                       uint8_t repeat, const CopyRepeatParams& params)
+{
+    static_assert(sizeof(T) == 2 || sizeof(T) == 4, "Copy: types of 2 and 4 bytes");
+    if constexpr (isSetMask) {
+        SetVectorMask<T>(sizeof(T) == 2 ? mask[1] : 0, mask[0]);
+        pypto_twin::copy_masked(dst, src, pypto_twin::Lanes{mask[0], sizeof(T) == 2 ? mask[1] : 0},
+                                repeat, params);
+    } else {
+        Copy<T, false>(dst, src, MASK_PLACEHOLDER, repeat, params);
+    }
+}
+
+}  // namespace AscendC
+
+#endif
