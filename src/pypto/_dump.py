@@ -1,0 +1,142 @@
+"""What a run should show of its compilations: asked once per process, shown after each of them.
+
+A program asks by the environment (``PYPTO_DUMP=ascendc`` or ``PYPTO_DUMP=tensor,tile:folder``), the
+command line by ``pypto run FILE --dump``. The compiler hands over the levels as text in which file
+and line are filled in already; this module selects, prints and writes.
+"""
+
+from __future__ import annotations
+
+import functools
+import os
+import sys
+import threading
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from pypto.error import Diagnostic, FeValueError, PyptoGeneralError
+
+__all__ = ["LEVELS", "DumpRequest", "parse_levels", "request", "set_request", "show"]
+
+LEVELS = ("tensor", "tile", "ascendc")
+"""The levels of a compilation that can be shown, in the order of compilation."""
+
+_TITLES = {"tensor": "Tensor IR", "tile": "Tile IR", "ascendc": "Ascend C"}
+_SUFFIXES = {"tensor": "tensor.txt", "tile": "tile.txt", "ascendc": "cpp"}
+
+
+@dataclass(frozen=True, slots=True)
+class DumpRequest:
+    """Which levels to show, in the order of ``LEVELS``, and where: a directory or standard output."""
+
+    levels: tuple[str, ...]
+    directory: str | None = None
+
+
+def parse_levels(text: str) -> tuple[str, ...]:
+    """Levels named by ``text``: a comma-separated list of them, or ``all``; "" means ``ascendc``.
+
+    FeValueError for a name that is not a level.
+    """
+    names = [name.strip() for name in text.split(",")] if text.strip() else ["ascendc"]
+    if "all" in names:
+        return LEVELS
+    for name in names:
+        if name not in LEVELS:
+            raise FeValueError(
+                [
+                    Diagnostic(
+                        FeValueError,
+                        FeValueError.default_code,
+                        f"'{name}' is not a level that can be shown",
+                        expected=f"a comma-separated list of {', '.join(LEVELS)}; or all",
+                        got=repr(text),
+                    )
+                ]
+            )
+    return tuple(level for level in LEVELS if level in names)
+
+
+_set: list[DumpRequest] = []
+_lock = threading.Lock()
+_written: dict[str, list[str]] = {}
+
+
+def set_request(wanted: DumpRequest) -> None:
+    """Ask for ``wanted`` in this process, whatever the environment says."""
+    _set[:] = [wanted]
+
+
+def request() -> DumpRequest | None:
+    """What this process was asked to show, or None. The environment is read once."""
+    return _set[0] if _set else _environment_request()
+
+
+@functools.cache
+def _environment_request() -> DumpRequest | None:
+    text = os.environ.get("PYPTO_DUMP", "")
+    if not text or text == "0":
+        return None
+    levels, _, directory = text.partition(":")
+    return DumpRequest(parse_levels("" if levels == "1" else levels), directory or None)
+
+
+def show(levels: Mapping[str, str], name: str) -> None:
+    """Show the requested ones of ``levels`` (level to text) of the kernel ``name``.
+
+    A level that is missing in ``levels`` was not reached; what there is is shown. Files are named
+    ``<name>.cpp``, ``<name>.tile.txt``, ``<name>.tensor.txt``; a further compilation of the same
+    kernel with another text goes to ``<name>-2.cpp`` and so on.
+    """
+    wanted = request()
+    if wanted is None:
+        return
+    for level in wanted.levels:
+        text = levels.get(level)
+        if text is None:
+            continue
+        text = text if text.endswith("\n") else text + "\n"
+        if wanted.directory is not None:
+            _write(wanted.directory, name, level, text)
+        else:
+            _print(name, level, text)
+
+
+def _print(name: str, level: str, text: str) -> None:
+    if level == "ascendc" and sys.stdout.isatty():
+        from rich.console import Console
+        from rich.syntax import Syntax
+
+        Console().print(Syntax(text, "cpp", theme="ansi_dark", background_color="default"))
+        return
+    # The Ascend C text is printed bare, so that it can be redirected to a file and compiled.
+    heading = "" if level == "ascendc" else f"=== {_TITLES[level]} of {name} ===\n"
+    sys.stdout.write(heading + text)
+    sys.stdout.flush()
+
+
+def _write(directory: str, name: str, level: str, text: str) -> None:
+    stem = "".join(c if c.isalnum() or c in "_-" else "_" for c in name)[:80]
+    try:
+        os.makedirs(directory, exist_ok=True)
+        with _lock:
+            seen = _written.setdefault(os.path.join(directory, f"{stem}.{_SUFFIXES[level]}"), [])
+            if text not in seen:
+                seen.append(text)
+            count = seen.index(text) + 1
+            numbered = stem if count == 1 else f"{stem}-{count}"
+            path = os.path.join(directory, f"{numbered}.{_SUFFIXES[level]}")
+            with open(path, "w", encoding="utf-8") as file:
+                file.write(text)
+    except OSError as error:
+        raise PyptoGeneralError(
+            [
+                Diagnostic(
+                    PyptoGeneralError,
+                    PyptoGeneralError.default_code,
+                    f"The {_TITLES[level]} of '{name}' cannot be written to {directory}: "
+                    f"{error.strerror}",
+                    help="name a directory that you can write.",
+                )
+            ]
+        ) from error

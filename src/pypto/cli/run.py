@@ -1,0 +1,116 @@
+"""``pypto run FILE``: run a program as Python would, and show the kernels that it compiles."""
+
+from __future__ import annotations
+
+import os
+import runpy
+import sys
+import traceback
+from collections.abc import Sequence
+from dataclasses import dataclass
+from types import TracebackType
+
+from pypto import _dump
+from pypto.error import PyptoError
+
+__all__ = ["USAGE", "run"]
+
+USAGE = "pypto run FILE [ARGUMENTS ...] [--dump[=LEVELS]] [--dump-dir DIR] [-- ARGUMENTS ...]"
+
+_HELP = f"""usage: {USAGE}
+
+Run FILE as `python FILE` does. `--dump` prints the Ascend C of each kernel that it calls;
+`--dump=tensor,tile,ascendc` (or `all`) selects levels, `--dump-dir DIR` writes files instead.
+All other arguments, and all that follow `--`, are the program's own.
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class _Plan:
+    file: str
+    arguments: tuple[str, ...]
+    dump: _dump.DumpRequest | None
+
+
+class _UsageError(Exception):
+    """The command line makes no sense; the text says why."""
+
+
+def run(arguments: Sequence[str]) -> int:
+    """Run the program that ``arguments`` describe; its exit code, or 2 for wrong usage."""
+    if not arguments or arguments[0] in ("-h", "--help"):
+        print(_HELP, end="", file=sys.stdout if arguments else sys.stderr)
+        return 0 if arguments else 2
+    try:
+        plan = _read(arguments)
+    except (_UsageError, PyptoError) as error:
+        print(f"usage: {USAGE}\npypto run: {error}", file=sys.stderr)
+        return 2
+    if plan.dump is not None:
+        _dump.set_request(plan.dump)
+    return _execute(plan)
+
+
+def _read(arguments: Sequence[str]) -> _Plan:
+    given = list(arguments)
+    cut = given.index("--") if "--" in given else len(given)
+    mine, passed = given[:cut], given[cut + 1 :]
+    levels: str | None = None
+    directory: str | None = None
+    rest: list[str] = []
+    while mine:
+        word = mine.pop(0)
+        option, equals, value = word.partition("=")
+        if option == "--dump":
+            levels = value
+        elif option == "--dump-dir":
+            if not equals and not mine:
+                raise _UsageError("--dump-dir needs a directory")
+            directory = value if equals else mine.pop(0)
+        else:
+            rest.append(word)
+    if not rest:
+        raise _UsageError("which file?")
+    file, *own = rest
+    if not os.path.exists(file):
+        raise _UsageError(f"there is no file {file}")
+    dump = None
+    if levels is not None or directory is not None:
+        dump = _dump.DumpRequest(_dump.parse_levels(levels or ""), directory)
+    return _Plan(file, (*own, *passed), dump)
+
+
+def _execute(plan: _Plan) -> int:
+    sys.argv[:] = [plan.file, *plan.arguments]
+    sys.path.insert(0, os.path.dirname(os.path.abspath(plan.file)))
+    try:
+        runpy.run_path(plan.file, run_name="__main__")
+    except SystemExit as leaving:
+        return _exit_code(leaving)
+    except KeyboardInterrupt:
+        return 130
+    except BaseException as error:
+        shown = error.with_traceback(_own_frames(error.__traceback__))
+        sys.stdout.flush()
+        traceback.print_exception(shown)
+        return 1
+    return 0
+
+
+def _exit_code(leaving: SystemExit) -> int:
+    if leaving.code is None:
+        return 0
+    if isinstance(leaving.code, int):
+        return leaving.code
+    print(leaving.code, file=sys.stderr)
+    return 1
+
+
+def _own_frames(frames: TracebackType | None) -> TracebackType | None:
+    """``frames`` without those of this command and of ``runpy`` at its beginning."""
+    while frames is not None:
+        file = frames.tb_frame.f_code.co_filename
+        if file != __file__ and "runpy" not in file:
+            return frames
+        frames = frames.tb_next
+    return None
