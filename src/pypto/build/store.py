@@ -2,9 +2,9 @@
 
 ``<root>/entries/<key[:2]>/<key>/`` holds one compiled kernel, ``<root>/tools/<key[:2]>/<key>/`` one
 thing that all kernels share. Each is filled under a unique name in ``<root>/tmp`` and published by
-one atomic rename, with a `meta.json` that holds checksums of all files. Anything that is not exactly
-what was published counts as missing and is built again. Where the directory cannot be written, the
-process goes on in a private one, with one warning.
+one atomic rename, with a `meta.json` that holds checksums of all files. Anything that is not
+exactly what was published counts as missing and is built again. Where the directory cannot be
+written, the process goes on in a private one, with one warning.
 """
 
 from __future__ import annotations
@@ -211,7 +211,8 @@ class CacheStore:
         Only the last few are kept. Raises OSError.
         """
         room = os.path.join(self.write_root(), "failed")
-        kept = os.path.join(room, f"{label}-{files.unique_name()}")
+        plain = "".join(c if c.isascii() and c.isalnum() else "_" for c in label[:40])
+        kept = os.path.join(room, f"{plain}-{files.unique_name()}")
         os.mkdir(kept, 0o700)
         with os.scandir(directory) as children:
             for child in children:

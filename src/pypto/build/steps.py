@@ -1,0 +1,256 @@
+"""What is compiled once per machine: runtime library, launcher, precompiled header.
+
+Each is a tool of the cache, named by the digest of all that can change it. The compiler runs in a
+fresh directory that reaches our sources through links with fixed names, so a command, and with it
+the binary, is the same wherever package and cache are installed.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+import sysconfig
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+import pypto
+from pypto.build.key import digest_tree, entry_key
+from pypto.build.memo import Memo
+from pypto.build.store import CacheStore
+from pypto.build.toolchain import HostToolchain, invoke
+from pypto.error import BuildError, Diagnostic
+
+__all__ = [
+    "KINDS",
+    "PreparedTools",
+    "launcher_module",
+    "precompiled_header",
+    "prepare",
+    "runtime_library",
+    "twin_digest",
+]
+
+KINDS: dict[str, tuple[str, ...]] = {"fast": (), "counting": ("-DPYPTO_TWIN_COUNT",)}
+"""Builds of the twin and their flags."""
+
+_PACKAGE = os.path.dirname(os.path.abspath(pypto.__file__))
+TWIN = os.path.join(_PACKAGE, "twin", "include")
+RUNTIME = os.path.join(_PACKAGE, "runtime")
+_LIBRARY = os.path.join(RUNTIME, "library")
+
+# The prelude, not the twin's own header, is precompiled: the include inside a kernel's text is
+# then skipped by the header's guard, under whatever path it is found.
+PRELUDE = "prelude.h"
+_PRELUDE_TEXT = '#include "kernel_operator.h"\n'
+
+
+@dataclass(frozen=True, slots=True)
+class PreparedTools:
+    """Absolute paths of the shared tools. ``headers``: build kind to the directory of its prelude.
+
+    ``launcher`` is None where it was not asked for.
+    """
+
+    runtime_library: str
+    launcher: str | None
+    headers: dict[str, str]
+
+
+def twin_digest(memo: Memo) -> str:
+    """Digest of the twin's headers and of the binary interface they include."""
+    return digest_tree([("twin", TWIN), ("runtime", RUNTIME)], (".h",), memo)
+
+
+def runtime_library(store: CacheStore, toolchain: HostToolchain) -> str:
+    """Path of the CPU runtime library, compiled at the first use. Raises BuildError."""
+    sources = _runtime_sources()
+    flags = ("-std=c++17", "-O2", "-fPIC", "-shared", "-pthread", "-Iruntime")
+    name = "libpypto_runtime.so"
+    digest = digest_tree([("runtime", RUNTIME)], (".cpp", ".h"), store.memo)
+    key = entry_key(
+        {"step": "runtime library", "toolchain": toolchain.identity, "flags": flags, "text": digest}
+    )
+
+    def build(directory: str) -> dict[str, str]:
+        _link(RUNTIME, directory, "runtime")
+        texts = [f"runtime/library/{source}" for source in sources]
+        with _cleared(directory, "runtime"):
+            printed = invoke(
+                toolchain,
+                (*flags, *texts, "-o", name),
+                cwd=directory,
+                what="the runtime library",
+                source=_LIBRARY,
+            )
+        return {"warnings": printed}
+
+    return store.get_or_build_tool(key, "runtime library", build).path(name)
+
+
+def _runtime_sources() -> list[str]:
+    try:
+        sources = sorted(name for name in os.listdir(_LIBRARY) if name.endswith(".cpp"))
+    except FileNotFoundError:
+        sources = []
+    if not sources:
+        raise _broken_installation(os.path.join("runtime", "library", "*.cpp"))
+    return sources
+
+
+def launcher_module(store: CacheStore, toolchain: HostToolchain) -> str:
+    """Path of the launcher extension module for this Python, compiled at the first use.
+
+    Raises BuildError, also where the header of this Python is not installed.
+    """
+    source = os.path.join(RUNTIME, "launcher.c")
+    if not os.path.isfile(source):
+        raise _broken_installation(os.path.join("runtime", "launcher.c"))
+    includes = _python_includes()
+    suffix = sysconfig.get_config_var("EXT_SUFFIX") or ".so"
+    name = f"_pypto_launcher{suffix}"
+    flags = ("-x", "c", "-std=gnu11", "-O2", "-fPIC", "-shared")
+    digest = digest_tree([("runtime", RUNTIME)], (".c", ".h"), store.memo)
+    python = (sys.implementation.name, *sys.version_info[:3], suffix, sys.abiflags)
+    key = entry_key(
+        {
+            "step": "launcher",
+            "toolchain": toolchain.identity,
+            "flags": flags,
+            "text": digest,
+            "python": python,
+        }
+    )
+
+    def build(directory: str) -> dict[str, str]:
+        _link(RUNTIME, directory, "runtime")
+        links = [f"python{number}" for number in range(len(includes))]
+        for link, include in zip(links, includes, strict=True):
+            _link(include, directory, link)
+        arguments = [*flags, "-Iruntime", *(f"-I{link}" for link in links)]
+        with _cleared(directory, "runtime", *links):
+            printed = invoke(
+                toolchain,
+                (*arguments, "runtime/launcher.c", "-o", name),
+                cwd=directory,
+                what="the launcher",
+                source=RUNTIME,
+            )
+        return {"warnings": printed}
+
+    return store.get_or_build_tool(key, "launcher", build).path(name)
+
+
+def _python_includes() -> list[str]:
+    paths = sysconfig.get_paths()
+    includes = list(dict.fromkeys((paths["include"], paths["platinclude"])))
+    if not any(os.path.isfile(os.path.join(path, "Python.h")) for path in includes):
+        version = f"{sys.version_info.major}.{sys.version_info.minor}"
+        raise BuildError(
+            [
+                Diagnostic(
+                    BuildError,
+                    BuildError.default_code,
+                    "Python.h is missing; the launcher of kernels is compiled against it",
+                    expected=f"Python.h of Python {version} in {' or '.join(includes)}",
+                    help="install the headers of this Python (Debian, Ubuntu: `apt install "
+                    f"python{version}-dev`, or python3-dev; Fedora, openEuler: python3-devel).",
+                )
+            ]
+        )
+    return [path for path in includes if os.path.isdir(path)]
+
+
+def header_key(store: CacheStore, toolchain: HostToolchain, kind: str) -> str:
+    return entry_key(
+        {
+            "step": "precompiled header",
+            "toolchain": toolchain.identity,
+            "flags": (*toolchain.flags, *KINDS[kind]),
+            "text": twin_digest(store.memo),
+            "prelude": _PRELUDE_TEXT,
+        }
+    )
+
+
+def precompiled_header(store: CacheStore, toolchain: HostToolchain, kind: str = "fast") -> str:
+    """Directory of the prelude of build ``kind`` and its compiled form, made at the first use."""
+    if not os.path.isfile(os.path.join(TWIN, "kernel_operator.h")):
+        raise _broken_installation(os.path.join("twin", "include", "kernel_operator.h"))
+    compiled = PRELUDE + (".gch" if toolchain.kind == "gcc" else ".pch")
+
+    def build(directory: str) -> dict[str, str]:
+        _link(TWIN, directory, "twin")
+        with open(os.path.join(directory, PRELUDE), "x", encoding="ascii") as stream:
+            stream.write(_PRELUDE_TEXT)
+        arguments = (*toolchain.flags, *KINDS[kind], "-Itwin", "-x", "c++-header", PRELUDE)
+        with _cleared(directory, "twin"):
+            printed = invoke(
+                toolchain,
+                (*arguments, "-o", compiled),
+                cwd=directory,
+                what=f"the twin ({kind} build)",
+                source=TWIN,
+            )
+        return {"warnings": printed}
+
+    key = header_key(store, toolchain, kind)
+    return store.get_or_build_tool(key, f"twin, {kind} build", build).directory
+
+
+def prepare(
+    store: CacheStore,
+    toolchain: HostToolchain,
+    kinds: Iterable[str] = ("fast",),
+    *,
+    launcher: bool = True,
+) -> PreparedTools:
+    """Make all shared tools, in parallel where they are missing. Raises the first BuildError.
+
+    With ``launcher`` False the launcher is left out, for machines without Python's headers.
+    """
+    from concurrent.futures import ThreadPoolExecutor  # not on the path of a warm kernel
+
+    with ThreadPoolExecutor(max_workers=4) as pool:
+        headers = {kind: pool.submit(precompiled_header, store, toolchain, kind) for kind in kinds}
+        library = pool.submit(runtime_library, store, toolchain)
+        module = pool.submit(launcher_module, store, toolchain) if launcher else None
+        return PreparedTools(
+            library.result(),
+            module.result() if module is not None else None,
+            {kind: future.result() for kind, future in headers.items()},
+        )
+
+
+def _link(target: str, directory: str, name: str) -> None:
+    os.symlink(target, os.path.join(directory, name))
+
+
+class _cleared:
+    """Removes the links from the directory once the compiler has run."""
+
+    __slots__ = ("_directory", "_names")
+
+    def __init__(self, directory: str, *names: str) -> None:
+        self._directory = directory
+        self._names = names
+
+    def __enter__(self) -> None:
+        return None
+
+    def __exit__(self, *_: object) -> None:
+        for name in self._names:
+            os.unlink(os.path.join(self._directory, name))
+
+
+def _broken_installation(missing: str) -> BuildError:
+    return BuildError(
+        [
+            Diagnostic(
+                BuildError,
+                BuildError.default_code,
+                f"This installation of pypto lacks {missing}",
+                got=f"the package in {_PACKAGE}",
+                help="reinstall pypto.",
+            )
+        ]
+    )

@@ -1,0 +1,359 @@
+"""The host C++ compiler: finding it, telling it from others, and running it.
+
+The compiler is `CXX` (which may hold arguments), else the first of c++, g++, clang++ on `PATH`.
+Its identity is what its version, target and arguments say, never where it is installed. A wrapper
+script counts as the program that it shows itself to be: it is looked at again only when the file
+itself changes.
+"""
+
+from __future__ import annotations
+
+import functools
+import hashlib
+import os
+import re
+import shlex
+import stat
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+from pypto.build import isa, process
+from pypto.build.environment import Environment, environment
+from pypto.build.memo import FileState, Memo, file_state
+from pypto.error import BuildError, Diagnostic, PyptoError
+
+__all__ = ["CompilerError", "HostToolchain", "find_host_toolchain", "invoke"]
+
+_CANDIDATES = ("c++", "g++", "clang++")
+_INSTALL = (
+    "install a C++17 compiler (Debian, Ubuntu: `apt install g++`; Fedora, openEuler: "
+    "`dnf install gcc-c++`), or set CXX to one."
+)
+_SHOWN_LINES = 20
+_SHOWN_CHARACTERS = 4000
+
+# No -ffast-math, at compile or link time: it would flush subnormals in the whole process.
+_COMPILE_FLAGS = (
+    "-std=c++17",
+    "-O3",
+    "-fPIC",
+    "-fno-math-errno",
+    "-fno-trapping-math",
+    "-ffp-contract=off",
+    "-fopenmp-simd",
+)
+
+
+class CompilerError(BuildError):
+    """The compiler ran and failed.
+
+    ``output`` is what it printed (bounded), ``command`` what was run, ``source`` the directory
+    where the compiled text is or was.
+    """
+
+    def __init__(
+        self, message: Sequence[Diagnostic], output: str, command: str, source: str
+    ) -> None:
+        super().__init__(message)
+        self.output = output
+        self.command = command
+        self.source = source
+
+    def moved(self, source: str) -> CompilerError:
+        """The same error with the compiled text kept in ``source``."""
+        old, new = f"source    {self.source}", f"source    {source}"
+        diagnostics = [
+            replace(one, notes=tuple(new if note == old else note for note in one.notes))
+            for one in self.diagnostics
+        ]
+        return CompilerError(diagnostics, self.output, self.command, source)
+
+    def __reduce__(self) -> tuple[type[PyptoError], tuple[object, ...]]:  # type: ignore[override]
+        return type(self), (self.diagnostics, self.output, self.command, self.source)
+
+
+@dataclass(frozen=True, slots=True)
+class HostToolchain:
+    """One host compiler as it is used.
+
+    ``command``: absolute path and the arguments of CXX. ``kind``: gcc or clang. ``version``: first
+    line of ``--version``. ``isa``: level name. ``flags``: of each kernel compilation.
+    ``libraries``: what a kernel is linked with. ``identity``: hex digest of all that can change a
+    binary. ``timeout``: seconds that one run may take.
+    """
+
+    command: tuple[str, ...]
+    kind: str
+    version: str
+    major: int
+    isa: str
+    flags: tuple[str, ...]
+    libraries: tuple[str, ...]
+    identity: str
+    timeout: float
+
+
+@dataclass(frozen=True, slots=True)
+class _Facts:
+    """What the compiler says about itself; independent of its path."""
+
+    version_text: str
+    target: str
+    has_vector_math: bool
+
+    def to_text(self) -> str:
+        return f"{self.target}\n{int(self.has_vector_math)}\n{self.version_text}"
+
+    @classmethod
+    def from_text(cls, text: str) -> _Facts:
+        target, vector_math, version = text.split("\n", 2)
+        return cls(version, target, vector_math == "1")
+
+
+def find_host_toolchain(memo: Memo, settings: Environment | None = None) -> HostToolchain:
+    """The compiler of this process. Raises BuildError where there is none or it does not work.
+
+    The file is looked at on each call (one stat), so a compiler that was replaced is seen; the
+    compiler itself is started only when ``memo`` does not know the file's state.
+    """
+    settings = settings if settings is not None else environment()
+    path, arguments = _locate(settings.cxx, settings.path)
+    try:
+        state = file_state(path)
+    except OSError as error:
+        raise _not_found([f"{path}: {error.strerror}"], settings) from error
+    return _describe(_MemoRef(memo), path, arguments, state, isa.host_isa(), settings.timeout)
+
+
+class _MemoRef:
+    """Carries the memo past the cache of ``_describe``: equal to every other one."""
+
+    __slots__ = ("memo",)
+
+    def __init__(self, memo: Memo) -> None:
+        self.memo = memo
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, _MemoRef)
+
+    def __hash__(self) -> int:
+        return 0
+
+
+@functools.lru_cache(maxsize=16)
+def _describe(
+    reference: _MemoRef,
+    path: str,
+    arguments: tuple[str, ...],
+    state: FileState,
+    level: str,
+    timeout: float,
+) -> HostToolchain:
+    command = (path, *arguments)
+    topic = "compiler\0" + "\0".join(arguments)
+    stored = reference.memo.get(topic, (state,))
+    if stored is None:
+        facts = _ask(command, timeout)
+        reference.memo.put(topic, (state,), facts.to_text())
+    else:
+        facts = _Facts.from_text(stored)
+    kind = "clang" if "clang" in facts.version_text.lower() else "gcc"
+    version = facts.version_text.partition("\n")[0]
+    major = _major(version)
+    flags = (*_COMPILE_FLAGS, *isa.march_flags(level, kind, major))
+    # Without the libraries' start-up files and libstdc++, which kernels do not use, linking takes
+    # half the time; with all symbols defined, a missing one shows at once.
+    vector_math = ("-lmvec",) if facts.has_vector_math else ()
+    libraries = ("-nostdlib", *vector_math, "-lm", "-lc", "-lgcc", "-Wl,-z,defs")
+    told = (facts.to_text(), *arguments, *flags, *libraries)
+    identity = hashlib.sha256("\0".join(told).encode("utf-8", "surrogateescape")).hexdigest()
+    return HostToolchain(command, kind, version, major, level, flags, libraries, identity, timeout)
+
+
+def _locate(cxx: str | None, search_path: str) -> tuple[str, tuple[str, ...]]:
+    """Absolute path and arguments of the compiler. Raises BuildError."""
+    if cxx is None:
+        for name in _CANDIDATES:
+            path = _which(name, search_path)
+            if path is not None:
+                return path, ()
+        raise _missing(None, [f"{name}: not on PATH" for name in _CANDIDATES], search_path)
+    try:
+        words = shlex.split(cxx)
+    except ValueError as error:
+        raise _missing(cxx, [f"CXX cannot be split into words: {error}"], search_path) from error
+    if not words:
+        raise _missing(cxx, ["CXX holds no word"], search_path)
+    path = _which(words[0], search_path)
+    if path is None:
+        where = "no executable file" if os.sep in words[0] else "not on PATH"
+        raise _missing(cxx, [f"{words[0]}: {where}"], search_path)
+    return path, tuple(words[1:])
+
+
+def _which(name: str, search_path: str) -> str | None:
+    if os.sep in name:
+        return os.path.abspath(name) if _executable(name) else None
+    for directory in search_path.split(os.pathsep):
+        path = os.path.join(os.path.abspath(directory or "."), name)
+        if _executable(path):
+            return path
+    return None
+
+
+def _executable(path: str) -> bool:
+    try:
+        return stat.S_ISREG(os.stat(path).st_mode) and os.access(path, os.X_OK)
+    except OSError:
+        return False
+
+
+def _ask(command: tuple[str, ...], timeout: float) -> _Facts:
+    version = _question(command, "--version", timeout)
+    target = _question(command, "-dumpmachine", timeout).strip()
+    # The name comes back unchanged where the library is not found.
+    library = _question(command, "-print-file-name=libmvec.so", timeout).strip()
+    if _major(version.partition("\n")[0]) == 0:
+        raise _unusable(command, "--version", version, "its version cannot be read")
+    return _Facts(_pathless(version), target, os.path.isabs(library))
+
+
+def _pathless(version: str) -> str:
+    """The version text without what depends on name and place of the program.
+
+    GNU compilers begin with the name they were called by; clang tells its directory.
+    """
+    lines = [line for line in version.strip().splitlines() if not line.startswith("InstalledDir:")]
+    return "\n".join([re.sub(r"^\S+ (?=\()", "g++ ", lines[0]), *lines[1:]])
+
+
+def _question(command: tuple[str, ...], argument: str, timeout: float) -> str:
+    full = (*command, argument)
+    try:
+        done = process.run(full, cwd=None, timeout=min(timeout, 60.0))
+    except OSError as error:
+        raise _unusable(command, argument, "", str(error.strerror or error)) from error
+    if not done.ok:
+        raise _unusable(command, argument, done.output, _ending(done, min(timeout, 60.0)))
+    return done.output
+
+
+def _major(version: str) -> int:
+    found = re.search(r"(?:^|[ -])(\d+)\.\d+", re.sub(r"\([^)]*\)", "", version))
+    return int(found[1]) if found else 0
+
+
+def invoke(
+    toolchain: HostToolchain,
+    arguments: Sequence[str],
+    *,
+    cwd: str,
+    what: str,
+    source: str | None = None,
+) -> str:
+    """Run the compiler in ``cwd``; what it printed (warnings). ``what`` names the thing compiled,
+    ``source`` the directory of its text if that is not ``cwd``.
+
+    Raises CompilerError where it fails or takes longer than the toolchain's time-out, and OSError
+    where the file system is the reason.
+    """
+    command = (*toolchain.command, *arguments)
+    try:
+        done = process.run(command, cwd=cwd, timeout=toolchain.timeout)
+    except (FileNotFoundError, PermissionError) as error:
+        if os.path.isdir(cwd):
+            raise _unusable(toolchain.command, "", "", str(error.strerror)) from error
+        raise
+    if done.ok:
+        return done.output
+    _raise_place_error(done.output, cwd)
+    raise _compiler_error(
+        what,
+        _ending(done, toolchain.timeout),
+        toolchain.version,
+        shlex.join(command),
+        done.output,
+        done.dropped,
+        source if source is not None else cwd,
+    )
+
+
+def _raise_place_error(output: str, cwd: str) -> None:
+    import errno
+
+    for code in (errno.ENOSPC, errno.EDQUOT, errno.EROFS):
+        if os.strerror(code) in output:
+            raise OSError(code, os.strerror(code), cwd)
+
+
+def _compiler_error(
+    what: str,
+    ending: str,
+    version: str,
+    command: str,
+    output: str,
+    dropped: int,
+    source: str,
+) -> CompilerError:
+    """The error of one failed run, with the first lines of its output."""
+    lines = output[:_SHOWN_CHARACTERS].splitlines()
+    shown = [f"| {line}" for line in lines[:_SHOWN_LINES]]
+    hidden = len(output.encode()) + dropped - len("\n".join(lines[:_SHOWN_LINES]).encode())
+    if hidden > 1:
+        shown.append(f"| ... {hidden} more bytes")
+    notes = (f"compiler  {version}", f"command   {command}", f"source    {source}")
+    diagnostic = Diagnostic(
+        CompilerError,
+        BuildError.default_code,
+        f"The C++ compiler failed on {what}: {ending}",
+        notes=(*notes, *(shown or ["| (it printed nothing)"])),
+        help="check that the compiler that CXX or PATH names is complete and supports C++17; "
+        "if it is, this is a bug of pypto: please report it with the text above.",
+    )
+    return CompilerError((diagnostic,), output, command, source)
+
+
+def _ending(done: process.Completed, timeout: float) -> str:
+    if done.status is None:
+        return f"stopped after {timeout:g} seconds (PYPTO_COMPILE_TIMEOUT sets the limit)"
+    if done.status < 0:
+        return f"killed by signal {-done.status}"
+    return f"exit status {done.status}"
+
+
+def _not_found(tried: list[str], settings: Environment) -> BuildError:
+    return _missing(settings.cxx, tried, settings.path)
+
+
+def _missing(cxx: str | None, tried: list[str], search_path: str) -> BuildError:
+    return BuildError(
+        [
+            Diagnostic(
+                BuildError,
+                BuildError.default_code,
+                "No C++ compiler found; kernels need one to run on the CPU",
+                expected="the compiler that CXX names, else c++, g++ or clang++ on PATH",
+                got=f"CXX={shlex.quote(cxx)}" if cxx is not None else "CXX is not set",
+                notes=(*(f"tried     {line}" for line in tried), f"PATH      {search_path}"),
+                help=_INSTALL,
+            )
+        ]
+    )
+
+
+def _unusable(command: tuple[str, ...], argument: str, output: str, reason: str) -> BuildError:
+    lines = output[:_SHOWN_CHARACTERS].splitlines()[:5]
+    return BuildError(
+        [
+            Diagnostic(
+                BuildError,
+                BuildError.default_code,
+                f"The C++ compiler {command[0]} does not work: {reason}",
+                notes=(
+                    f"command   {shlex.join((*command, argument) if argument else command)}",
+                    *(f"| {line}" for line in lines),
+                ),
+                help=_INSTALL,
+            )
+        ]
+    )
