@@ -360,7 +360,7 @@ _globals: dict[str, Frozen] = {}
 
 
 def set_global_config(key: str, value: object) -> None:
-    """Set a process-wide key, such as ``simulation.accuracy_level``, or ``family.key`` globally."""
+    """Set a process-wide key, such as ``simulation.accuracy_level``."""
     option = find_option(key, GLOBALS, "")
     checked = check_value(option, value)
     warn_not_yet(option, checked)
