@@ -1,0 +1,328 @@
+"""Stage formation: which operations share one tile loop.
+
+Every stage has a *domain*, a list of axes from outer to inner. A value is computed in a stage under
+a mapping of its own axes to domain axes (None: size 1 there, the value broadcasts). The pass walks
+the stores in program order and pulls what each needs into the latest stage when the domains agree,
+else into a new one. Elementwise work is pulled wherever it is needed; a value that cannot be
+computed under the mapping asked for (a reduction along another axis, memory overwritten since) is
+made by an earlier stage and handed over through global memory.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TypeAlias
+
+from pypto.ir.expr import Expr, as_int, const
+from pypto.ir.tensor import (
+    Buffer,
+    Compute,
+    Kernel,
+    Load,
+    Store,
+    TensorType,
+    Value,
+    full_region,
+)
+from pypto.ops.lowering import REDUCE
+from pypto.passes.sizes import Sizes
+
+__all__ = ["Axis", "Node", "Stage", "fuse"]
+
+
+@dataclass(slots=True, eq=False)
+class Axis:
+    """One axis of a stage's domain."""
+
+    size: Expr
+
+
+Mapped: TypeAlias = tuple[Axis | None, ...]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Node:
+    """A value computed (or loaded) in a stage; ``axes`` maps its axes to the domain."""
+
+    value: Value
+    axes: Mapped
+    statement: Load | Compute
+    operands: tuple[Node | Expr, ...] = ()
+
+    @property
+    def present(self) -> frozenset[Axis]:
+        return frozenset(a for a in self.axes if a is not None)
+
+
+@dataclass(slots=True, eq=False)
+class Stage:
+    """One tile space and what is computed in it, operands before users."""
+
+    axes: list[Axis] = field(default_factory=list)
+    reduced: Axis | None = None
+    nodes: list[Node] = field(default_factory=list)
+    index: dict[tuple[Value, Mapped], Node] = field(default_factory=dict)
+    stores: list[tuple[Store, Node]] = field(default_factory=list)
+
+    def copy(self) -> Stage:
+        return Stage(
+            list(self.axes), self.reduced, list(self.nodes), dict(self.index), list(self.stores)
+        )
+
+    def become(self, other: Stage) -> None:
+        self.axes, self.reduced = other.axes, other.reduced
+        self.nodes, self.index, self.stores = other.nodes, other.index, other.stores
+
+    def loads(self) -> list[Load]:
+        return [n.statement for n in self.nodes if isinstance(n.statement, Load)]
+
+
+class _Conflict(Exception):
+    """``value`` cannot be computed in the stage under the mapping asked for."""
+
+    def __init__(self, value: Value) -> None:
+        super().__init__(str(value))
+        self.value = value
+
+
+def fuse(kernel: Kernel, sizes: Sizes, same: Mapping[Buffer, Buffer]) -> list[Stage]:
+    """The stages of ``kernel``, in the order they must run."""
+    return _Fusion(kernel, sizes, same).run()
+
+
+class _Fusion:
+    def __init__(self, kernel: Kernel, sizes: Sizes, same: Mapping[Buffer, Buffer]) -> None:
+        self.sizes = sizes
+        self.same = dict(same)
+        self.kernel = kernel
+        self.made: dict[Value, Load | Compute] = {
+            s.result: s for s in kernel.body if not isinstance(s, Store)
+        }
+        self.version: dict[Load, int] = {}  # stores to the load's memory before it
+        self.stages: list[Stage] = []
+        self.handed: dict[Value, tuple[Load, Stage]] = {}  # through memory; who computes them
+        self.spread: dict[Store, Value] = {}
+        self.next_id = 1 + max((v.id for v in self.made), default=0)
+
+    def run(self) -> list[Stage]:
+        written: dict[Buffer, int] = {}
+        for statement in self.kernel.body:
+            if isinstance(statement, Load):
+                self.version[statement] = written.get(self.same[statement.buffer], 0)
+            elif isinstance(statement, Store):
+                memory = self.same[statement.buffer]
+                self._store(statement)
+                written[memory] = written.get(memory, 0) + 1
+        return self.stages
+
+    # --- stores ---
+
+    def _store(self, store: Store) -> None:
+        if self.stages and self._try(store, self.stages[-1]):
+            return
+        stage = Stage()
+        self.stages.append(stage)
+        while not self._try(store, stage):
+            pass  # each failure has handed one more value over through memory
+
+    def _try(self, store: Store, stage: Stage) -> bool:
+        """Pull ``store`` into ``stage``; False when it does not go (a new stage: try again)."""
+        fresh = not stage.axes and not stage.nodes
+        draft = stage.copy()
+        mapping = self._map_store(store, draft)
+        if mapping is None or (not fresh and self._hazard(store, draft)):
+            return False
+        try:
+            node = self._place(self._spread(store), mapping, draft)
+            draft.stores.append((store, node))
+            self._check_loads(draft)
+        except _Conflict as conflict:
+            if fresh:
+                self._hand_over(conflict.value, stage)
+            return False
+        stage.become(draft)
+        return True
+
+    def _map_store(self, store: Store, stage: Stage) -> Mapped | None:
+        shape = [self.sizes.canonical(s) for s in store.region.sizes]
+        long = [i for i, s in enumerate(shape) if as_int(s) != 1]
+        wanted = [shape[i] for i in long]
+        if not stage.axes and not stage.nodes:
+            stage.axes = [Axis(s) for s in wanted]
+            axes: Sequence[Axis] | None = stage.axes
+        else:
+            axes = _fitting(stage, wanted)
+        if axes is None:
+            return None
+        mapping: list[Axis | None] = [None] * len(shape)
+        for position, axis in zip(long, axes, strict=True):
+            mapping[position] = axis
+        return tuple(mapping)
+
+    def _spread(self, store: Store) -> Value:
+        """The value stored, expanded to the region's shape where it broadcasts."""
+        if store in self.spread:
+            return self.spread[store]
+        value, shape = store.value, store.region.sizes
+        have = (const(1),) * (len(shape) - value.type.rank) + value.type.shape
+        if all(self.sizes.equal(a, b) for a, b in zip(have, shape, strict=True)):
+            self.spread[store] = value
+            return value
+        result = Value(self._id(), TensorType(value.type.dtype, shape), value.name)
+        self.made[result] = Compute(result, "expand", (value,), (), None, store.span)
+        self.spread[store] = result
+        return result
+
+    # --- hazards ---
+
+    def _hazard(self, store: Store, stage: Stage) -> bool:
+        """True when a store already in the stage writes the same memory: order must be kept."""
+        memory = self.same[store.buffer]
+        return any(self.same[s.buffer] is memory for s, _ in stage.stores)
+
+    def _check_loads(self, stage: Stage) -> None:
+        """Every load of memory that the stage writes must read just what its own tile writes."""
+        written = {self.same[s.buffer]: (s, n) for s, n in stage.stores}
+        for node in stage.nodes:
+            if not isinstance(node.statement, Load):
+                continue
+            found = written.get(self.same[node.statement.buffer])
+            if found is None:
+                continue
+            store, target = found
+            same_place = node.statement.region == store.region and node.axes == target.axes
+            if not same_place or not set(stage.axes) - {stage.reduced} <= node.present:
+                raise _Conflict(node.value)
+
+    def _readable(self, load: Load, stage: Stage) -> bool:
+        """True when at ``stage`` the memory of ``load`` holds what the load must read."""
+        if load not in self.version:
+            return True  # handed over: written once
+        memory, seen = self.same[load.buffer], 0
+        for earlier in self.stages:
+            if earlier is stage:
+                break
+            seen += sum(self.same[s.buffer] is memory for s, _ in earlier.stores)
+        return seen == self.version[load]
+
+    def _statement(self, value: Value, stage: Stage) -> Load | Compute:
+        """What makes ``value`` at ``stage``: a load if an earlier stage has handed it over."""
+        handed = self.handed.get(value)
+        if handed is not None:
+            load, producer = handed
+            if self.stages.index(producer) < self.stages.index(stage):
+                return load
+        return self.made[value]
+
+    # --- placing values ---
+
+    def _place(self, value: Value, axes: Mapped, stage: Stage) -> Node:
+        known = stage.index.get((value, axes))
+        if known is not None:
+            return known
+        here = self.stages[-1]  # ``stage`` is a draft of it
+        statement = self._statement(value, here)
+        if isinstance(statement, Load):
+            if not self._readable(statement, here):
+                raise _Conflict(value)
+            node = Node(value, axes, statement)
+        elif statement.op in REDUCE:
+            node = Node(value, axes, statement, (self._place_reduced(statement, axes, stage),))
+        else:
+            node = Node(value, axes, statement, self._operands(statement, axes, stage))
+        stage.nodes.append(node)
+        stage.index[(value, axes)] = node
+        return node
+
+    def _operands(self, use: Compute, axes: Mapped, stage: Stage) -> tuple[Node | Expr, ...]:
+        operands: list[Node | Expr] = []
+        for argument in use.args:
+            if isinstance(argument, Expr):
+                operands.append(argument)
+                continue
+            shape = argument.type.shape
+            if use.op == "squeeze":
+                mapped: Mapped = (*axes, None)
+            else:
+                mapped = axes[len(axes) - len(shape) :]
+            mapped = tuple(
+                None if as_int(self.sizes.canonical(s)) == 1 else a
+                for a, s in zip(mapped, shape, strict=True)
+            )
+            operands.append(self._place(argument, mapped, stage))
+        return tuple(operands)
+
+    def _place_reduced(self, use: Compute, axes: Mapped, stage: Stage) -> Node:
+        (operand,) = use.args
+        assert isinstance(operand, Value)
+        size = self.sizes.canonical(operand.type.shape[-1])
+        outer = axes[:-1]
+        inner = stage.reduced
+        if inner is None:
+            inner = self._reduced_axis(stage, outer, size)
+        elif not self.sizes.equal(inner.size, size) or inner in outer:
+            inner = None
+        if inner is None:
+            raise _Conflict(use.result)
+        stage.reduced = inner
+        return self._place(operand, (*outer, inner), stage)
+
+    def _reduced_axis(self, stage: Stage, outer: Mapped, size: Expr) -> Axis | None:
+        """The innermost axis of the domain as the one to reduce along; a new one when none fits."""
+        last = stage.axes[-1] if stage.axes else None
+        if last is not None and last not in outer and self.sizes.equal(last.size, size):
+            return last
+        if last is None or last in outer:
+            inner = Axis(size)
+            stage.axes = [*stage.axes, inner]
+            return inner
+        return None
+
+    # --- values that go through memory ---
+
+    def _hand_over(self, value: Value, before: Stage) -> None:
+        """Compute ``value`` in a stage of its own that runs before ``before``."""
+        statement = self.made[value]
+        position = self.stages.index(before)
+        if isinstance(statement, Load):
+            position = min(position, self._first_overwrite(statement))
+        buffer = Buffer(f"w{len(self.handed)}", value.type, None, statement.span)
+        self.same[buffer] = buffer
+        stage = Stage()
+        self.stages.insert(position, stage)
+        store = Store(buffer, full_region(buffer), value, statement.span)
+        tail, self.stages = self.stages[position + 1 :], self.stages[: position + 1]
+        while not self._try(store, stage):
+            pass
+        self.stages += tail
+        copy = Value(self._id(), value.type, value.name)
+        load = Load(copy, buffer, full_region(buffer), statement.span)
+        self.handed[value] = (load, stage)
+
+    def _first_overwrite(self, load: Load) -> int:
+        memory, seen = self.same[load.buffer], 0
+        for position, stage in enumerate(self.stages):
+            seen += sum(self.same[s.buffer] is memory for s, _ in stage.stores)
+            if seen > self.version.get(load, 0):
+                return position
+        return len(self.stages)
+
+    def _id(self) -> int:
+        self.next_id += 1
+        return self.next_id
+
+
+def _fitting(stage: Stage, wanted: Sequence[Expr]) -> Sequence[Axis] | None:
+    """The axes of the domain that a store of sizes ``wanted`` runs over, if it fits the stage."""
+    sizes = [a.size for a in stage.axes]
+    if sizes == list(wanted):
+        return stage.axes
+    if stage.reduced is not None and sizes[:-1] == list(wanted):
+        return stage.axes[:-1]
+    if stage.reduced is None and sizes == list(wanted)[:-1] and stage.nodes:
+        # A further inner axis: what is there already becomes one value per row.
+        stage.axes = [*stage.axes, Axis(wanted[-1])]
+        return stage.axes
+    return None
+
