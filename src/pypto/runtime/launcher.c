@@ -13,6 +13,7 @@
 #include <Python.h>
 
 #include "launcher_dispatcher.h"
+#include "launcher_forwarder.h"
 
 static void keep(PyObject** place, PyObject* value) {
     PyObject* old = *place;
@@ -148,6 +149,7 @@ PyMODINIT_FUNC PyInit__pypto_launcher(void) {
     if (!module) return NULL;
     if (PyModule_AddType(module, &VariantType) < 0 ||
         PyModule_AddType(module, &DispatcherType) < 0 ||
+        PyModule_AddType(module, &ForwarderType) < 0 ||
         PyModule_AddIntConstant(module, "ABI_VERSION", PYPTO_ABI_VERSION) < 0 ||
         PyModule_AddIntConstant(module, "RELEASE_GIL_ABOVE", RELEASE_GIL_ABOVE) < 0 ||
         PyModule_AddIntConstant(module, "MAX_RANK", MAX_RANK) < 0) {

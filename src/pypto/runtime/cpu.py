@@ -1,0 +1,78 @@
+"""Loading compiled kernels and the runtime library on the host."""
+
+from __future__ import annotations
+
+import ctypes
+import os
+from dataclasses import dataclass
+
+from pypto.error import BuildError
+
+__all__ = ["Binary", "Runtime", "load", "load_runtime"]
+
+
+@dataclass(frozen=True, slots=True)
+class Binary:
+    """A loaded kernel: ``address`` of its ``PyptoKernel``, valid while ``owner`` lives."""
+
+    address: int
+    owner: object
+
+
+@dataclass(frozen=True, slots=True)
+class Runtime:
+    """The loaded runtime library: ``address`` of its ``PyptoRuntime`` and some of its fields."""
+
+    address: int
+    owner: object
+    workers: int
+
+
+class _RuntimeTable(ctypes.Structure):
+    """The leading fields of ``PyptoRuntime``."""
+
+    _fields_ = [("abi_version", ctypes.c_uint32), ("workers", ctypes.c_uint32)]  # noqa: RUF012
+
+
+def load(path: str | os.PathLike[str], symbol: str) -> Binary:
+    """Load the kernel binary at ``path`` and find its ``PyptoKernel`` named ``symbol``.
+
+    All its symbols are resolved now and stay private to it, so that binaries cannot see each
+    other. The library stays loaded while any ``owner`` of it lives, and after: it is never
+    unloaded, since threads of the runtime may still stand in its code.
+
+    Raises BuildError when the file is no loadable library or lacks the symbol. Whether it has the
+    launcher's version of the binary interface is checked by ``Variant``, which knows the header.
+    """
+    library = _open(path)
+    try:
+        kernel = ctypes.c_uint32.in_dll(library, symbol)
+    except ValueError as error:
+        raise BuildError(f"the binary {os.fspath(path)} has no kernel {symbol!r}") from error
+    return Binary(ctypes.addressof(kernel), library)
+
+
+def load_runtime(path: str | os.PathLike[str], function: str = "pypto_runtime") -> Runtime:
+    """Load the runtime library at ``path``; errors as :func:`load`."""
+    library = _open(path)
+    try:
+        entry = getattr(library, function)
+    except AttributeError as error:
+        raise BuildError(f"the library {os.fspath(path)} has no {function}()") from error
+    entry.restype = ctypes.c_void_p
+    entry.argtypes = []
+    address = entry()
+    if address is None:
+        raise BuildError(f"the runtime library {os.fspath(path)} could not start")
+    table = _RuntimeTable.from_address(address)
+    return Runtime(int(address), library, int(table.workers))
+
+
+def _open(path: str | os.PathLike[str]) -> ctypes.CDLL:
+    # A name without a slash would be searched for in the system's library path.
+    name = os.path.abspath(os.fspath(path))
+    try:
+        return ctypes.CDLL(name, mode=os.RTLD_NOW | os.RTLD_LOCAL)
+    except OSError as error:
+        raise BuildError(f"cannot load the binary {name}: {error}") from error
+
