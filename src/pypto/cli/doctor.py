@@ -1,0 +1,150 @@
+"""``pypto doctor``: what this machine has, and what keeps kernels from running on it."""
+
+from __future__ import annotations
+
+import importlib.metadata
+import os
+import platform
+import shlex
+import shutil
+import sys
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+
+from pypto.error import PyptoError
+
+__all__ = ["cann_problems", "doctor_command"]
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """One line of the report. ``state``: ok, problem (kernels cannot run here) or absent (of
+    something that only NPUs need)."""
+
+    subject: str
+    state: str
+    text: str
+
+
+def doctor_command() -> int:
+    """Print all findings, problems first; 1 if there is a problem, else 0."""
+    from rich.console import Console
+    from rich.text import Text
+
+    console = Console(highlight=False, soft_wrap=True)
+    findings = sorted(_findings(), key=lambda finding: finding.state != "problem")
+    styles = {"ok": "green", "problem": "bold red", "absent": "yellow"}
+    for finding in findings:
+        first, *rest = finding.text.splitlines()
+        line = Text(f"{finding.state:8}", styles[finding.state])
+        line.append(f"{finding.subject:10}", "bold")
+        line.append(first, "")
+        console.print(line)
+        for further in rest:
+            console.print(Text(" " * 18 + further))
+    problems = sum(finding.state == "problem" for finding in findings)
+    if problems:
+        console.print(f"\n{problems} problem{'s' if problems > 1 else ''}, the first one on top")
+        return 1
+    console.print("\nKernels compile and run on this CPU. Nothing here has been tried on an NPU.")
+    return 0
+
+
+def _findings() -> Iterator[Finding]:
+    yield Finding("pypto", "ok", f"{_version('pypto')}, Python {platform.python_version()}")
+    yield from _guarded("cache", _cache)
+    yield from _guarded("compiler", _compiler)
+    yield from _guarded("tools", _tools)
+    yield _torch()
+    yield _torch_npu()
+    yield _cann()
+
+
+def _guarded(subject: str, check: Callable[[], str]) -> Iterator[Finding]:
+    """The finding of ``check``, which returns a text or raises a PyptoError that says why not."""
+    try:
+        yield Finding(subject, "ok", check())
+    except PyptoError as error:
+        yield Finding(subject, "problem", str(error))
+
+
+def _cache() -> str:
+    from pypto.build.store import open_store
+
+    store = open_store()
+    root = store.write_root()
+    if root == store.wanted:
+        return root
+    return f"{store.wanted} cannot be used; this process uses {root}, which is removed at its end"
+
+
+def _compiler() -> str:
+    from pypto.build.store import open_store
+    from pypto.build.toolchain import find_host_toolchain
+
+    toolchain = find_host_toolchain(open_store().memo)
+    return (
+        f"{toolchain.version}\n{shlex.join(toolchain.command)}\n"
+        f"instruction set {toolchain.isa}\nflags {' '.join(toolchain.flags)}"
+    )
+
+
+def _tools() -> str:
+    from pypto.build.steps import prepare
+    from pypto.build.store import open_store
+    from pypto.build.toolchain import find_host_toolchain
+
+    store = open_store()
+    prepare(store, find_host_toolchain(store.memo))
+    return "runtime library, launcher and precompiled twin are built"
+
+
+def _torch() -> Finding:
+    version = _version("torch")
+    if version is None:
+        return Finding(
+            "torch", "problem", "not installed; kernels take its tensors: pip install 'pypto[torch]'"
+        )
+    return Finding("torch", "ok", version)
+
+
+def _torch_npu() -> Finding:
+    version = _version("torch_npu") or _version("torch-npu")
+    if version is None:
+        return Finding("torch_npu", "absent", "not installed; only NPUs need it")
+    return Finding("torch_npu", "ok", version)
+
+
+def _cann() -> Finding:
+    problems = cann_problems()
+    if problems:
+        return Finding("CANN", "absent", "\n".join((*problems, "only NPUs need it")))
+    return Finding("CANN", "ok", os.environ["ASCEND_HOME_PATH"])
+
+
+def cann_problems() -> list[str]:
+    """What is missing here to build or run kernels for an NPU; nothing missing: []."""
+    problems = []
+    home = os.environ.get("ASCEND_HOME_PATH", "")
+    if not home:
+        problems.append("CANN is not set up: ASCEND_HOME_PATH is not set")
+    elif not os.path.isdir(home):
+        problems.append(f"ASCEND_HOME_PATH names {home}, which is not a directory")
+    if shutil.which("bisheng") is None and not _bisheng_in(home):
+        problems.append("the compiler bisheng is neither in CANN nor on PATH")
+    if _version("torch_npu") is None and _version("torch-npu") is None:
+        problems.append(f"torch_npu is not installed for {sys.executable}")
+    return problems
+
+
+def _bisheng_in(home: str) -> bool:
+    machine = f"{platform.machine()}-linux"
+    places = (f"{machine}/ccec_compiler/bin", f"{machine}/bin", "compiler/bin", "bin", "tools/bin")
+    return any(os.access(os.path.join(home, place, "bisheng"), os.X_OK) for place in places if home)
+
+
+def _version(distribution: str) -> str | None:
+    try:
+        return importlib.metadata.version(distribution)
+    except importlib.metadata.PackageNotFoundError:
+        return None
