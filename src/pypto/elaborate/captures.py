@@ -41,7 +41,7 @@ __all__ = [
 
 Step: TypeAlias = tuple[str, Any]
 Path: TypeAlias = tuple[Step, ...]
-Row: TypeAlias = tuple[object, object, object]
+Row: TypeAlias = tuple[object, object] | tuple[object, object, object]
 
 ABSENT = "absent"
 """Digest of a read that leads nowhere (any more)."""
@@ -276,52 +276,77 @@ _STEPS: dict[str, Any] = {
 def launcher_rows(
     reads: tuple[CapturedRead, ...], function: types.FunctionType
 ) -> tuple[Row, ...] | None:
-    """(container, key, expected object) of every step of ``reads``, for comparing by pointer.
+    """The places that ``reads`` pass through, in the form the launcher compares by pointer.
 
-    Containers are dicts (module globals, ``__dict__`` of objects, dicts) and closure cells (key
-    None); the values at the end are immutable. None when some read cannot be put so (an element
-    of a list, a mutable value used as a whole, a built-in that a global may shadow later): such a
-    kernel's reads are compared by :func:`evaluate`.
+    Rows are ``(container, key, expected)``: a dict and its key, a cell and None, a list and an
+    index, an object and an attribute's name, or a mutable container and Ellipsis (compared by
+    value); ``(dict, key)``: nothing is there. None when some read cannot be put so: such a
+    kernel's reads are compared by :func:`evaluate`. Raises Unreadable when a read leads nowhere.
     """
     rows: dict[tuple[int, object], Row] = {}
     for read in reads:
         value: object = function
         for step in read.path:
             found = step_value(value, step)
-            row = _row(value, step, found)
-            if row is None:
-                return None
-            if row:
-                rows[id(row[0]), row[1]] = row
+            for row in _step_rows(value, step, found):
+                rows[id(row[0]), repr(row[1])] = row
             value = found
-        if not _immutable(value):
+        ending = _value_rows(value)
+        if ending is None:
             return None
+        for row in ending:
+            rows[id(row[0]), repr(row[1])] = row
     return tuple(rows.values())
 
 
-def _row(value: object, step: Step, found: object) -> Row | tuple[()] | None:
-    """The row of one step; empty when the step cannot change."""
+def _step_rows(value: object, step: Step, found: object) -> tuple[Row, ...]:
+    """The places that one step reads; empty when the step cannot change."""
     kind, key = step
     if kind == "global":
-        scope = _function(value).__globals__
-        return (scope, key, found) if key in scope else None
+        function = _function(value)
+        scope = function.__globals__
+        if key in scope:
+            return ((scope, key, found),)
+        return (scope, key), (_builtins(function), key, found)
     if kind == "cell":
-        return (_find_cell(_function(value), key), None, found)
+        return ((_find_cell(_function(value), key), None, found),)
     if kind == "default":
-        return None
+        function = _function(value)
+        named = function.__kwdefaults__
+        if named and key in named:
+            return (function, "__kwdefaults__", named), (named, key, found)
+        return ((function, "__defaults__", function.__defaults__),)
     if kind == "attr":
         stored = getattr(value, "__dict__", None)
-        if isinstance(value, enum.Enum) or isinstance(value, enum.EnumMeta):
+        if isinstance(value, enum.Enum | enum.EnumMeta | tuple):
             return ()
         if type(stored) is dict and key in stored:
-            return (stored, key, found)
-        return () if isinstance(value, tuple) else None
+            return ((stored, key, found),)
+        return ((value, key, found),)
     if isinstance(value, tuple | str | range | bytes):
         return ()
-    return (value, key, found) if type(value) is dict else None
+    if type(value) is list and (type(key) is not int or key < 0):
+        return ((value, Ellipsis, value),)
+    return ((value, key, found),)
 
 
 _IMMUTABLE = (bool, int, float, complex, str, bytes, type(None), type(Ellipsis), range)
+
+
+def _value_rows(value: object) -> tuple[Row, ...] | None:
+    """What must stay as it is besides the pointer to ``value``; None when that cannot be said."""
+    if _immutable(value):
+        return ()
+    if isinstance(value, types.FunctionType):
+        return ((value, "__code__", value.__code__),)  # reloading in place replaces it
+    if type(value) in (list, dict):
+        parts = value if type(value) is list else value.values()  # type: ignore[attr-defined]
+        if all(_immutable(part) for part in parts):  # type: ignore[attr-defined]
+            return ((value, Ellipsis, value),)
+    inner = getattr(value, "function", None)
+    if type(value).__module__.startswith("pypto") and isinstance(inner, types.FunctionType):
+        return ((inner, "__code__", inner.__code__),)
+    return None
 
 
 def _immutable(value: object) -> bool:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import types
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import libcst as cst
@@ -85,7 +85,7 @@ def parse(source: KernelSource, label: str | None = None) -> ParsedFunction:
 
 
 def _definition(module: cst.Module) -> cst.FunctionDef | None:
-    body = module.body
+    body: Sequence[cst.BaseStatement] | Sequence[cst.BaseSmallStatement] = module.body
     if len(body) == 1 and isinstance(body[0], cst.If):
         inner = body[0].body
         body = inner.body if isinstance(inner, cst.IndentedBlock) else ()

@@ -46,10 +46,14 @@ class Scalar:
 
 @dataclass(slots=True, eq=False)
 class Sequence:
-    """A tuple or list made in the kernel; its items may be tensors."""
+    """A tuple or list made in the kernel; its items may be tensors.
+
+    ``shape``: it is the shape of a tensor, which equals a list and a tuple of the same sizes.
+    """
 
     items: list[Item]
     mutable: bool
+    shape: bool = False
 
 
 @dataclass(slots=True, eq=False)

@@ -1,0 +1,373 @@
+"""Operators on known values, run-time scalars and tensors, with Python's meaning."""
+
+from __future__ import annotations
+
+import enum
+import operator
+from collections.abc import Callable
+from typing import Any
+
+import libcst as cst
+
+from pypto.elaborate import values as v
+from pypto.elaborate.diagnostics import Poisoned, refuse
+from pypto.elaborate.machine import Frame
+from pypto.elaborate.scalars import from_python, number, python_call
+from pypto.elaborate.tensors import apply_operation
+from pypto.elaborate.values import Item, Known, Mapping, Scalar, Sequence, is_tensor, scalar
+from pypto.error import FeError, FeNotImplementedError, FeTypeError, FeValueError, Span
+from pypto.ir.dtype import DataType
+from pypto.ir.expr import Const, Expr, apply, const
+from pypto.ops import registry
+
+__all__ = ["BINARY", "binary", "boolean", "compare", "items_of", "truth", "unary"]
+
+BINARY: dict[type, tuple[str, str | None, Callable[[Any, Any], Any]]] = {
+    cst.Add: ("+", "add", operator.add),
+    cst.Subtract: ("-", "sub", operator.sub),
+    cst.Multiply: ("*", "mul", operator.mul),
+    cst.Divide: ("/", "truediv", operator.truediv),
+    cst.FloorDivide: ("//", "floordiv", operator.floordiv),
+    cst.Modulo: ("%", "mod", operator.mod),
+    cst.Power: ("**", "pow", operator.pow),
+    cst.MatrixMultiply: ("@", None, operator.matmul),
+    cst.BitAnd: ("&", None, operator.and_),
+    cst.BitOr: ("|", None, operator.or_),
+    cst.BitXor: ("^", None, operator.xor),
+    cst.LeftShift: ("<<", None, operator.lshift),
+    cst.RightShift: (">>", None, operator.rshift),
+}
+"""libcst node -> sign, operation on expressions, Python function."""
+
+_COMPARE: dict[type, tuple[str, str, Callable[[Any, Any], bool]]] = {
+    cst.LessThan: ("<", "lt", operator.lt),
+    cst.LessThanEqual: ("<=", "le", operator.le),
+    cst.GreaterThan: (">", "gt", operator.gt),
+    cst.GreaterThanEqual: (">=", "ge", operator.ge),
+    cst.Equal: ("==", "eq", operator.eq),
+    cst.NotEqual: ("!=", "ne", operator.ne),
+}
+
+_UNARY: dict[type, tuple[str, Callable[[Any], Any]]] = {
+    cst.Minus: ("-", operator.neg),
+    cst.Plus: ("+", operator.pos),
+    cst.BitInvert: ("~", operator.invert),
+}
+
+_PLAIN = (
+    bool, int, float, complex, str, bytes, type(None), type(Ellipsis), tuple, list, dict, set,
+    frozenset, range,
+)  # fmt: skip
+_MAX_BITS = 1 << 16
+_MAX_LENGTH = 1 << 20
+
+
+def binary(frame: Frame, sign: type, a: Item, b: Item, node: cst.CSTNode) -> Item:
+    """``a sign b``; ``node`` is the whole expression."""
+    symbol, op, function = BINARY[sign]
+    span = frame.span(node)
+    if is_tensor(a) or is_tensor(b):
+        return _tensor_operator(frame, symbol, (a, b), node)
+    left, right = number(a), number(b)
+    if left is not None and right is not None and (isinstance(a, Scalar) or isinstance(b, Scalar)):
+        return _scalar_operator(frame, symbol, op, (a, b), (left, right), span)
+    if isinstance(a, Sequence) or isinstance(b, Sequence):
+        joined = _sequence_operator(frame, symbol, a, b, span)
+        if joined is not None:
+            return joined
+    what = f"the operator {symbol}"
+    x, y = frame.python(a, span, what), frame.python(b, span, what)
+    _check_plain(frame, what, span, (x, a), (y, b))
+    _check_size(symbol, x, y, span)
+    return from_python(python_call(function, span, x, y))
+
+
+def _tensor_operator(
+    frame: Frame, symbol: str, operands: tuple[Item, ...], node: cst.CSTNode
+) -> Item:
+    span = frame.span(node)
+    spec = registry.operator(symbol if len(operands) == 2 else f"unary {symbol}")
+    for item in operands:
+        if isinstance(item, v.Poison):
+            raise Poisoned
+    if spec is None:
+        refuse(
+            FeNotImplementedError,
+            f"the operator {symbol} on tensors is not available yet",
+            span,
+            help=f"operations available now: {', '.join(registry.names())}",
+        )
+    names = [p.name for p in spec.params]
+    arguments = {name: (item, span) for name, item in zip(names, operands, strict=False)}
+    return apply_operation(frame, spec, (), arguments, span, frame.name_for(node))
+
+
+def _scalar_operator(
+    frame: Frame,
+    symbol: str,
+    op: str | None,
+    items: tuple[Item, Item],
+    exprs: tuple[Expr, Expr],
+    span: Span,
+) -> Item:
+    if symbol in "&|" and exprs[0].kind == exprs[1].kind == "bool":
+        return scalar(apply("and" if symbol == "&" else "or", *exprs))
+    if op is None or (op == "pow" and not _exact_power(exprs)):
+        what = f"the operator {symbol}"
+        x, y = (frame.python(item, span, what) for item in items)
+        return Known(python_call(_function_of(symbol), span, x, y))
+    divisor = exprs[1]
+    if op in ("truediv", "floordiv", "mod") and isinstance(divisor, Const) and not divisor.value:
+        refuse(FeValueError, "ZeroDivisionError: division by zero", span)
+    return scalar(python_call(apply, span, op, *(_as_number(e) for e in exprs)))
+
+
+def _exact_power(exprs: tuple[Expr, Expr]) -> bool:
+    """An int to a negative int is a float in Python: its kind depends on the value."""
+    base, exponent = exprs
+    if base.kind == "float":
+        return True
+    return isinstance(exponent, Const) and exponent.type == "int" and exponent.value >= 0
+
+
+def _function_of(symbol: str) -> Callable[[Any, Any], Any]:
+    return next(function for sign, _, function in BINARY.values() if sign == symbol)
+
+
+def _as_number(expr: Expr) -> Expr:
+    """Python counts True as 1 in arithmetic."""
+    if expr.kind != "bool":
+        return expr
+    if isinstance(expr, Const):
+        return const(int(expr.value))
+    return apply("select", expr, const(1), const(0))
+
+
+def _sequence_operator(
+    frame: Frame, symbol: str, a: Item, b: Item, span: Span
+) -> Sequence | None:
+    if symbol == "+":
+        left, right = items_of(frame, a, span), items_of(frame, b, span)
+        if left is not None and right is not None and _is_list(a) == _is_list(b):
+            return Sequence(left + right, _is_list(a))
+    if symbol == "*":
+        sequence, times = (a, b) if isinstance(a, Sequence) else (b, a)
+        count = frame.python(times, span, "repeating a list")
+        if isinstance(sequence, Sequence) and isinstance(count, int):
+            if count * len(sequence.items) > _MAX_LENGTH:
+                refuse(FeValueError, "the repeated list is too long for compile time", span)
+            return Sequence(sequence.items * count, sequence.mutable)
+    return None
+
+
+def _is_list(item: Item) -> bool:
+    if isinstance(item, Sequence):
+        return item.mutable
+    return isinstance(item, Known) and isinstance(item.value, list)
+
+
+def items_of(frame: Frame, item: Item, span: Span) -> list[Item] | None:
+    """The items of a list, tuple, range, string or dict; None when there are none to see."""
+    if isinstance(item, Sequence):
+        return list(item.items)
+    if isinstance(item, Mapping):
+        return [Known(key) for key in item.items]
+    if isinstance(item, Known) and isinstance(
+        item.value, list | tuple | range | str | dict | set | frozenset | bytes
+    ):
+        value = frame.use(item, span)
+        if isinstance(value, range) and len(value) > _MAX_LENGTH:
+            refuse(FeValueError, f"{value!r} is too long for compile time", span)
+        return [from_python(part) for part in value]
+    return None
+
+
+def _check_plain(frame: Frame, what: str, span: Span, *pairs: tuple[object, Item]) -> None:
+    """Operators of users' classes run their code; those of plain values are Python's own."""
+    for value, item in pairs:
+        kind = type(value)
+        plain = isinstance(value, _PLAIN) and kind.__module__ == "builtins"
+        plain = plain or isinstance(value, enum.Enum) or number(Known(value)) is not None
+        if not plain:
+            refuse(
+                FeTypeError,
+                f"{what} cannot be used here",
+                span,
+                expected="numbers, strings, tuples or tensors",
+                got=v.describe(item),
+            )
+
+
+def _check_size(symbol: str, x: object, y: object, span: Span) -> None:
+    """Powers, shifts and repetitions whose result would not fit into a compilation."""
+    too_big = False
+    if isinstance(x, int) and isinstance(y, int):
+        if symbol == "**":
+            too_big = abs(x) > 1 and x.bit_length() * y > _MAX_BITS
+        elif symbol == "<<":
+            too_big = y > _MAX_BITS
+    elif symbol == "*":
+        for text, times in ((x, y), (y, x)):
+            if isinstance(text, str | bytes | tuple | list) and isinstance(times, int):
+                too_big = len(text) * times > _MAX_LENGTH
+    if too_big:
+        refuse(FeValueError, f"the result of {symbol} is too large for compile time", span)
+
+
+def unary(frame: Frame, sign: type, item: Item, node: cst.CSTNode) -> Item:
+    """``-x``, ``+x``, ``~x`` or ``not x``."""
+    span = frame.span(node)
+    if sign is cst.Not:
+        if isinstance(item, Scalar):
+            return scalar(apply("not", item.expr))
+        return Known(not truth(frame, item, span))
+    symbol, function = _UNARY[sign]
+    if is_tensor(item):
+        return item if symbol == "+" else _tensor_operator(frame, symbol, (item,), node)
+    if isinstance(item, Scalar):
+        if symbol == "-":
+            return scalar(apply("neg", _as_number(item.expr)))
+        if symbol == "+":
+            return scalar(_as_number(item.expr))
+        if item.expr.kind == "int":
+            return scalar(apply("sub", const(-1), item.expr))
+    value = frame.python(item, span, f"the operator {symbol}")
+    _check_plain(frame, f"the operator {symbol}", span, (value, item))
+    return Known(python_call(function, span, value))
+
+
+def truth(frame: Frame, item: Item, span: Span) -> bool:
+    """Whether Python takes ``item`` for true, at compile time."""
+    if isinstance(item, Sequence | Mapping):
+        return bool(item.items)
+    if is_tensor(item):
+        refuse(
+            FeTypeError,
+            "a tensor has no truth value: its elements are known only when the kernel runs",
+            span,
+            got=v.describe(item),
+            help="compare sizes or parameters, or choose elementwise with an operation",
+        )
+    value = frame.python(item, span, "a condition")
+    plain = isinstance(value, _PLAIN) or number(Known(value)) is not None
+    if not plain and (hasattr(type(value), "__bool__") or hasattr(type(value), "__len__")):
+        if not isinstance(value, DataType | enum.Enum):
+            refuse(
+                FeTypeError, "the truth of this object runs its code", span, got=v.describe(item)
+            )
+    return bool(value)
+
+
+def boolean(frame: Frame, node: cst.BooleanOperation) -> Item:
+    """``a and b``, ``a or b``: the second operand is not evaluated when the first decides."""
+    is_and = isinstance(node.operator, cst.And)
+    first = frame.evaluate(node.left)
+    span = frame.span(node.left)
+    if not isinstance(first, Scalar):
+        return first if truth(frame, first, span) is not is_and else frame.evaluate(node.right)
+    second = frame.evaluate(node.right)
+    a, b = first.expr, number(second)
+    if b is None:
+        return first if truth(frame, first, span) is not is_and else second
+    if a.kind == b.kind == "bool":
+        return scalar(apply("and" if is_and else "or", a, b))
+    if a.kind != b.kind:
+        return first if truth(frame, first, span) is not is_and else second
+    return scalar(apply("select", a, b, a) if is_and else apply("select", a, a, b))
+
+
+# --- comparisons ---
+
+
+def compare(frame: Frame, sign: cst.BaseCompOp, a: Item, b: Item, node: cst.CSTNode) -> Item:
+    """One link of a comparison; ``node`` is the place of an error."""
+    span = frame.span(node)
+    if isinstance(sign, cst.Is | cst.IsNot):
+        return Known(_same(frame, a, b, span) is isinstance(sign, cst.Is))
+    if isinstance(sign, cst.In | cst.NotIn):
+        found = _contains(frame, b, a, node)
+        if isinstance(sign, cst.In):
+            return found
+        return unary(frame, cst.Not, found, node)
+    symbol, op, function = _COMPARE[type(sign)]
+    if is_tensor(a) or is_tensor(b):
+        return _tensor_operator(frame, symbol, (a, b), node)
+    left, right = number(a), number(b)
+    if left is not None and right is not None and (isinstance(a, Scalar) or isinstance(b, Scalar)):
+        return scalar(apply(op, _as_number(left), _as_number(right)))
+    if isinstance(a, Sequence) or isinstance(b, Sequence):
+        equal = _sequences_equal(frame, a, b, node)
+        if equal is not None and symbol in ("==", "!="):
+            return equal if symbol == "==" else unary(frame, cst.Not, equal, node)
+    x, y = frame.python(a, span, "a comparison"), frame.python(b, span, "a comparison")
+    if symbol not in ("==", "!=") or not isinstance(x, type) or not isinstance(y, type):
+        _check_plain(frame, f"the comparison {symbol}", span, (x, a), (y, b))
+    return Known(python_call(function, span, x, y))
+
+
+def _same(frame: Frame, a: Item, b: Item, span: Span) -> bool:
+    if isinstance(a, Known) and isinstance(b, Known):
+        x, y = frame.use(a, span), frame.use(b, span)
+        identical = (type(None), bool, type(Ellipsis))
+        if type(x) in identical or type(y) in identical:
+            return x is y
+        if isinstance(x, enum.Enum | type) or isinstance(y, enum.Enum | type):
+            return x is y
+    elif any(isinstance(item, Known) and item.value is None for item in (a, b)):
+        return False
+    elif is_tensor(a) and is_tensor(b):
+        return a is b
+    refuse(
+        FeError,
+        "'is' compares identities, which numbers and strings do not reliably have",
+        span,
+        help="write ==, or compare with None, True, False or an enum member",
+    )
+
+
+def _contains(frame: Frame, container: Item, item: Item, node: cst.CSTNode) -> Item:
+    span = frame.span(node)
+    if isinstance(container, Known) and isinstance(container.value, str):
+        text = frame.python(item, span, "the operator in")
+        return Known(python_call(operator.contains, span, frame.use(container, span), text))
+    parts = items_of(frame, container, span)
+    if parts is None:
+        refuse(
+            FeTypeError, "'in' needs a list, tuple, range, dict, set or string", span,
+            got=v.describe(container),
+        )  # fmt: skip
+    conditions: list[Expr] = []
+    for part in parts:
+        equal = compare(frame, cst.Equal(), item, part, node)
+        if isinstance(equal, Known) and equal.value:
+            return Known(True)
+        if isinstance(equal, Scalar):
+            conditions.append(equal.expr)
+    return _combine("or", conditions, False)
+
+
+def _combine(op: str, conditions: list[Expr], empty: bool) -> Item:
+    if not conditions:
+        return Known(empty)
+    result = conditions[0]
+    for condition in conditions[1:]:
+        result = apply(op, result, condition)
+    return scalar(result)
+
+
+def _sequences_equal(frame: Frame, a: Item, b: Item, node: cst.CSTNode) -> Item | None:
+    left, right = items_of(frame, a, frame.span(node)), items_of(frame, b, frame.span(node))
+    if left is None or right is None:
+        return Known(False)
+    shape = any(isinstance(item, Sequence) and item.shape for item in (a, b))
+    if len(left) != len(right) or (_is_list(a) != _is_list(b) and not shape):
+        return Known(False)
+    conditions: list[Expr] = []
+    for x, y in zip(left, right, strict=True):
+        equal = compare(frame, cst.Equal(), x, y, node)
+        if isinstance(equal, Known):
+            if not equal.value:
+                return Known(False)
+        elif isinstance(equal, Scalar):
+            conditions.append(equal.expr)
+    return _combine("and", conditions, True)

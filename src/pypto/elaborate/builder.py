@@ -1,0 +1,124 @@
+"""Tensor IR under construction: statements in order, and what is known about each buffer."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from pypto.elaborate.diagnostics import refuse
+from pypto.error import DtypeError, FeValueError, ShapeError, Span
+from pypto.ir.expr import Expr, apply, as_int
+from pypto.ir.tensor import (
+    Buffer,
+    Compute,
+    Load,
+    Operand,
+    Precondition,
+    Region,
+    Statement,
+    Store,
+    TensorType,
+    Value,
+    full_region,
+)
+
+__all__ = ["Builder", "show_shape"]
+
+
+def show_shape(shape: tuple[Expr, ...]) -> str:
+    """``[4, x.shape[1]]``"""
+    return f"[{', '.join(str(size) for size in shape)}]"
+
+
+@dataclass(slots=True, eq=False)
+class Builder:
+    """Appends statements; keeps the vector tile in force and who has read and written what."""
+
+    body: list[Statement] = field(default_factory=list)
+    preconditions: list[Precondition] = field(default_factory=list)
+    locals: list[Buffer] = field(default_factory=list)
+    read: set[Buffer] = field(default_factory=set)
+    written: set[Buffer] = field(default_factory=set)
+    tile: tuple[int, ...] | None = None
+    tile_span: Span | None = None
+    loaded: dict[Buffer, Value] = field(default_factory=dict)
+    count: int = 0
+
+    def value(self, type: TensorType, name: str | None = None) -> Value:
+        """A new SSA value."""
+        made = Value(self.count, type, name)
+        self.count += 1
+        return made
+
+    def load(self, buffer: Buffer, span: Span) -> Value:
+        """All of ``buffer`` as it is now; read again only after a write."""
+        if buffer.param is None and buffer not in self.written:
+            refuse(
+                FeValueError,
+                f"the local tensor '{buffer.name}' is read before it is written",
+                span,
+                help=f"write it first: {buffer.name}[:] = ...",
+            )
+        self.read.add(buffer)
+        known = self.loaded.get(buffer)
+        if known is None:
+            known = self.value(buffer.type, buffer.name)
+            self.body.append(Load(known, buffer, full_region(buffer), span))
+            self.loaded[buffer] = known
+        return known
+
+    def store(self, buffer: Buffer, value: Value, span: Span) -> None:
+        """All of ``buffer`` = ``value``; refuses another dtype or a shape that does not fit."""
+        region = full_region(buffer)
+        self._check_store(buffer, region, value, span)
+        self.body.append(Store(buffer, region, value, span))
+        self.loaded.pop(buffer, None)
+        self.written.add(buffer)
+
+    def compute(
+        self,
+        op: str,
+        args: tuple[Operand, ...],
+        attrs: tuple[tuple[str, object], ...],
+        type: TensorType,
+        span: Span,
+        name: str | None,
+    ) -> Value:
+        result = self.value(type, name)
+        self.body.append(Compute(result, op, args, attrs, self.tile, span, self.tile_span))
+        return result
+
+    def require(self, condition: Expr, message: str, span: Span) -> None:
+        """Make ``condition`` a precondition of every call; the same one counts once."""
+        if all(known.condition != condition for known in self.preconditions):
+            self.preconditions.append(Precondition(condition, message, span))
+
+    def _check_store(self, buffer: Buffer, region: Region, value: Value, span: Span) -> None:
+        if value.type.dtype != buffer.type.dtype:
+            refuse(
+                DtypeError,
+                f"'{buffer.name}' and the value stored into it have different dtypes",
+                span,
+                expected=str(buffer.type.dtype),
+                got=str(value.type.dtype),
+                help=f"cast the value: pypto.cast(value, pypto.{buffer.type.dtype})",
+            )
+        sizes, shape = region.sizes, value.type.shape
+        unequal = []
+        fits = len(shape) <= len(sizes)
+        for size, given in zip(reversed(sizes), reversed(shape), strict=False):
+            if size == given or as_int(given) == 1:
+                continue
+            if as_int(size) is not None and as_int(given) is not None:
+                fits = False
+            unequal.append((size, given))
+        if not fits:
+            refuse(
+                ShapeError,
+                f"the value does not fit into '{buffer.name}'",
+                span,
+                expected=f"shape {show_shape(sizes)}, or one that broadcasts to it",
+                got=f"shape {show_shape(shape)}",
+            )
+        for size, given in unequal:
+            message = f"storing into '{buffer.name}' needs {given} == {size}"
+            self.require(apply("eq", given, size), message, span)

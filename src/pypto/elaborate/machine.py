@@ -1,0 +1,212 @@
+"""The evaluator's state: one context for a kernel, one frame for each function being read.
+
+What an expression or statement means is in tables that the context carries, keyed by node type, so
+that each chapter of the language stands in a module of its own.
+"""
+
+from __future__ import annotations
+
+import types
+import unicodedata
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any, NoReturn
+
+import libcst as cst
+
+from pypto.elaborate import captures
+from pypto.elaborate import values as v
+from pypto.elaborate.builder import Builder
+from pypto.elaborate.captures import CapturedRead, Path, Unreadable
+from pypto.elaborate.diagnostics import Collector, NeedValue, Poisoned, refuse
+from pypto.elaborate.digests import Undigestible, digest
+from pypto.elaborate.parse import ParsedFunction
+from pypto.elaborate.values import Item, Known, Scalar
+from pypto.error import FeNotImplementedError, FeTypeError, Span
+from pypto.ir.expr import symbols_of
+from pypto.ir.tensor import Buffer, Value
+
+__all__ = ["Context", "Evaluate", "Execute", "Frame", "Rebinding", "identifier"]
+
+
+@dataclass(slots=True, eq=False)
+class Rebinding:
+    """A parameter name that a kernel's own statement gave a new value."""
+
+    name: str
+    span: Span
+    read_before: bool
+    used_after: bool = False
+
+
+@dataclass(slots=True, eq=False)
+class Context:
+    """Everything that the functions of one kernel share while they are elaborated."""
+
+    values: Mapping[str, object]  # Python values of scalar parameters, where known
+    expressions: Mapping[type, Evaluate]
+    statements: Mapping[type, Execute]
+    builder: Builder = field(default_factory=Builder)
+    collector: Collector = field(default_factory=Collector)
+    reads: dict[Path, CapturedRead] = field(default_factory=dict)
+    parsed: dict[types.CodeType, ParsedFunction] = field(default_factory=dict)
+    options: dict[str, object] = field(default_factory=dict)
+    rebindings: list[Rebinding] = field(default_factory=list)
+    steps: int = 0  # iterations of unrolled loops
+
+    def label(self, function: types.FunctionType) -> str:
+        """A name for ``function`` that no other function of this kernel has."""
+        taken = {p.text.label for p in self.parsed.values()}
+        name, number = function.__name__, 1
+        while name in taken:
+            number += 1
+            name = f"{function.__name__}#{number}"
+        return name
+
+
+@dataclass(slots=True, eq=False)
+class Frame:
+    """One function being evaluated. ``origin``: the path that leads to it; () for the kernel."""
+
+    context: Context
+    parsed: ParsedFunction
+    locals: dict[str, Item]
+    origin: Path = ()
+    caller: Frame | None = None
+    call_span: Span | None = None
+    place: Span | None = None  # the kernel's own statement being executed
+    hint: tuple[cst.CSTNode, str] | None = None  # an expression and the name it will get
+    tensor_parameters: frozenset[str] = frozenset()  # of the kernel itself
+
+    # --- places ---
+
+    def span(self, node: cst.CSTNode) -> Span:
+        return self.parsed.span(node)
+
+    def name_for(self, node: cst.CSTNode) -> str | None:
+        """The name that the value of ``node`` is about to get."""
+        return self.hint[1] if self.hint is not None and self.hint[0] is node else None
+
+    def call_notes(self) -> tuple[str, ...]:
+        """``in helper, called at file:line:col`` for this frame and its callers."""
+        notes = []
+        frame: Frame | None = self
+        while frame is not None and frame.call_span is not None:
+            label, where = frame.parsed.text.label, frame.call_span.location
+            notes.append(f"in '{label}', called at {where}")
+            frame = frame.caller
+        return tuple(notes)
+
+    # --- evaluation ---
+
+    def evaluate(self, node: cst.CSTNode) -> Item:
+        """The value of ``node``. Raises a PyptoError for a new error, Poisoned for an old one."""
+        handler = self.context.expressions.get(type(node))
+        if handler is None:
+            raise Poisoned  # refused syntax, reported before anything was evaluated
+        item = handler(self, node)
+        if item is v.POISON:
+            raise Poisoned
+        return item
+
+    def known(self, node: cst.CSTNode, purpose: str) -> Any:
+        """The Python value of ``node``, needed at compile time for ``purpose``."""
+        return self.python(self.evaluate(node), self.span(node), purpose)
+
+    def python(self, item: Item, span: Span, purpose: str) -> Any:
+        """``item`` as a Python object.
+
+        Raises NeedValue when values of scalar parameters would give it, a PyptoError otherwise.
+        """
+        if isinstance(item, Known):
+            return self.use(item, span)
+        if isinstance(item, Scalar):
+            self.need(item, span, purpose)
+        if isinstance(item, v.Sequence):
+            parts = [self.python(part, span, purpose) for part in item.items]
+            return parts if item.mutable else tuple(parts)
+        if isinstance(item, v.Mapping):
+            return {key: self.python(part, span, purpose) for key, part in item.items.items()}
+        if isinstance(item, v.Poison):
+            raise Poisoned
+        refuse(
+            FeTypeError,
+            f"{purpose} needs a value that is known at compile time",
+            span,
+            expected="a Python value",
+            got=v.describe(item),
+            help="the elements of a tensor are known only when the kernel runs"
+            if isinstance(item, Value | Buffer)
+            else None,
+        )
+
+    def need(self, item: Scalar, span: Span, purpose: str) -> NoReturn:
+        """Ask for the scalar parameters that ``item`` depends on; refuse what no value gives."""
+        symbols = symbols_of(item.expr)
+        sizes = sorted(s.name for s in symbols if s.axis is not None)
+        if sizes:
+            refuse(
+                FeNotImplementedError,
+                f"{purpose} needs a value that is known at compile time",
+                span,
+                expected="a Python value",
+                got=f"{item.expr}, which depends on the dynamic size {sizes[0]}",
+                help="annotate that axis with a number or pypto.STATIC",
+            )
+        names = frozenset(s.name for s in symbols)
+        unknown = sorted(names - self.context.values.keys())
+        if unknown:
+            refuse(
+                FeTypeError,
+                f"{purpose} needs the value of '{unknown[0]}' at compile time",
+                span,
+                help=f"give the value of '{unknown[0]}' to the compilation",
+            )
+        raise NeedValue(names)
+
+    # --- captured values ---
+
+    def use(self, item: Known, span: Span) -> Any:
+        """The object of ``item``, which the result now depends on: its read is recorded."""
+        path = item.origin
+        if path and path not in self.context.reads:
+            try:
+                self.context.reads[path] = CapturedRead(path, digest(item.value))
+            except Undigestible as error:
+                refuse(
+                    FeTypeError,
+                    f"a kernel cannot use the captured value '{captures.path_text(path)}'",
+                    span,
+                    expected="a number, string, dtype, enum, dataclass, or a container of these",
+                    got=f"{error.kind}: {error.reason}",
+                    help="pass it as a parameter",
+                )
+        return item.value
+
+    def step(self, item: Known, step: captures.Step, span: Span) -> Known:
+        """The attribute or element of ``item`` that ``step`` names, read lazily.
+
+        Raises Unreadable.
+        """
+        found = captures.step_value(item.value, step)
+        origin = (*item.origin, step) if item.origin is not None else None
+        return Known(found, origin)
+
+    def outer(self, name: str) -> Known | None:
+        """The closure cell, global or built-in ``name``; None when there is none."""
+        kind = "cell" if name in self.parsed.function.__code__.co_freevars else "global"
+        try:
+            found = captures.step_value(self.parsed.function, (kind, name))
+        except Unreadable:
+            return None
+        return Known(found, (*self.origin, (kind, name)))
+
+
+Evaluate = Callable[[Frame, Any], Item]
+Execute = Callable[[Frame, Any], None]
+
+
+def identifier(node: cst.Name) -> str:
+    """The name as Python sees it: identifiers are compared in their NFKC form."""
+    text = node.value
+    return text if text.isascii() else unicodedata.normalize("NFKC", text)

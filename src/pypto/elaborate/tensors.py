@@ -1,0 +1,192 @@
+"""Tensors in a kernel: attributes, operations on them, and writes to them."""
+
+from __future__ import annotations
+
+import difflib
+import enum
+from collections.abc import Mapping
+from typing import Any, NoReturn
+
+from pypto.elaborate import values as v
+from pypto.elaborate.diagnostics import Poisoned, refuse
+from pypto.elaborate.machine import Frame
+from pypto.elaborate.scalars import number
+from pypto.elaborate.values import Item, Known, Method, Sequence, scalar
+from pypto.error import FeError, FeTypeError, FeValueError, Span
+from pypto.ir.dtype import DataType
+from pypto.ir.expr import Const, Expr, const
+from pypto.ir.tensor import Buffer, Operand, Value
+from pypto.ops import registry
+from pypto.ops.spec import OpCall, OpParam, OpSpec
+
+__all__ = ["Argument", "apply_operation", "tensor_attribute", "write"]
+
+Argument = tuple[Item, Span]
+
+_PROPERTIES = ("shape", "dtype", "dim", "name")
+_OWN_METHODS = ("move",)
+_INT64 = range(-(2**63), 2**63)
+
+
+def tensor_attribute(frame: Frame, tensor: Value | Buffer, name: str, span: Span) -> Item:
+    """``tensor.name``: a property, or a method to be called."""
+    if name == "shape":
+        return Sequence([scalar(size) for size in tensor.type.shape], True, shape=True)
+    if name == "dtype":
+        return Known(tensor.type.dtype)
+    if name == "dim":
+        return Known(tensor.type.rank)
+    if name == "name":
+        return Known(tensor.name or "")
+    if name in _OWN_METHODS or registry.method(name) is not None:
+        return Method(tensor, name)
+    known = [*_PROPERTIES, *_OWN_METHODS]
+    known += [other for other in registry.names() if registry.method(other) is not None]
+    near = difflib.get_close_matches(name, known, 1)
+    refuse(
+        FeError,
+        f"a tensor has no attribute '{name}'",
+        span,
+        code="F00007",
+        help=f"did you mean '{near[0]}'?" if near else f"a tensor has {', '.join(known)}",
+    )
+
+
+def load(frame: Frame, item: Value | Buffer, span: Span) -> Value:
+    """The elements of ``item`` now."""
+    return item if isinstance(item, Value) else frame.context.builder.load(item, span)
+
+
+def write(frame: Frame, buffer: Item, item: Item, span: Span, target: str) -> None:
+    """``buffer[:] = item``; ``target`` is the text of the written expression."""
+    if not isinstance(buffer, Buffer):
+        if isinstance(buffer, Value):
+            refuse(
+                FeTypeError,
+                f"'{target}' is the result of an operation and cannot be written into",
+                span,
+                help="write into a tensor parameter or a local tensor: pypto.tensor(shape, dtype)",
+            )
+        if isinstance(buffer, v.Poison):
+            raise Poisoned
+        refuse(
+            FeTypeError, f"'{target}' is no tensor", span,
+            expected="a tensor parameter or local tensor", got=v.describe(buffer),
+        )  # fmt: skip
+    if isinstance(item, v.Poison):
+        raise Poisoned
+    if not isinstance(item, Value | Buffer):
+        refuse(
+            FeTypeError,
+            f"only a tensor can be stored into '{target}'",
+            span,
+            expected=f"a tensor that fits {buffer.type}",
+            got=v.describe(item),
+            help="compute the value into a tensor first",
+        )
+    frame.context.builder.store(buffer, load(frame, item, span), span)
+
+
+def apply_operation(
+    frame: Frame,
+    spec: OpSpec,
+    positional: tuple[Argument, ...],
+    keyword: Mapping[str, Argument],
+    span: Span,
+    name: str | None,
+) -> Value:
+    """One use of an operation: arguments checked, type inferred, statement appended.
+
+    ``name``: the Python name that the result gets. Raises what the operation's type rule raises.
+    """
+    bound = spec.bind(positional, keyword, span)
+    arguments: dict[str, object] = {}
+    spans: dict[str, Span] = {}
+    for param in spec.params:
+        given = bound[param.name]
+        if isinstance(given, tuple) and len(given) == 2 and isinstance(given[1], Span):
+            spans[param.name] = given[1]
+            arguments[param.name] = _convert(frame, spec, param, given[0], given[1])
+        elif param.kind == "operand" and isinstance(given, bool | int | float):
+            arguments[param.name] = const(given)
+        else:
+            arguments[param.name] = given
+    call = OpCall(spec, arguments, span, spans)
+    result = spec.infer(call)
+    builder = frame.context.builder
+    for condition, message in call.required:
+        builder.require(condition, message, span)
+    operands: list[Operand] = []
+    attrs: list[tuple[str, object]] = []
+    for param in spec.params:
+        value = arguments[param.name]
+        if isinstance(value, Value | Expr) and param.kind in ("tensor", "operand"):
+            operands.append(value)
+        else:
+            attrs.append((param.name, value))
+    return builder.compute(spec.name, tuple(operands), tuple(attrs), result, span, name)
+
+
+def _convert(frame: Frame, spec: OpSpec, param: OpParam, item: Item, span: Span) -> object:
+    """Argument ``param`` in the form that type rules take."""
+    what = f"{spec.name}: '{param.name}'"
+    if isinstance(item, v.Poison):
+        raise Poisoned
+    if isinstance(item, Known) and item.value is None and param.default is None:
+        return None
+    if param.kind in ("tensor", "operand"):
+        if isinstance(item, Value | Buffer):
+            return load(frame, item, span)
+        expr = number(item) if param.kind == "operand" else None
+        if expr is None:
+            wanted = "a tensor" if param.kind == "tensor" else "a tensor or a number"
+            _refuse_kind(f"{what} must be {wanted}", wanted, item, span, spec)
+        if isinstance(item, Known):
+            frame.use(item, span)
+        return _in_range(what, expr, span)
+    value = frame.python(item, span, what)
+    check, wanted = _CHECKS[param.kind]
+    if param.kind == "enum" and param.type is not None:
+        wanted = f"a pypto.{param.type.__name__}"
+        if isinstance(value, param.type):
+            return value
+        _refuse_kind(f"{what} must be {wanted}", wanted, item, span, spec)
+    if not check(value):
+        _refuse_kind(f"{what} must be {wanted}", wanted, item, span, spec)
+    return tuple(value) if isinstance(value, list) else value
+
+
+def _in_range(what: str, expr: Expr, span: Span) -> Expr:
+    if isinstance(expr, Const) and expr.type == "int" and expr.value not in _INT64:
+        refuse(
+            FeValueError, f"{what} does not fit into 64 bits", span,
+            expected="-2**63 ... 2**63 - 1", got=str(expr.value),
+        )  # fmt: skip
+    return expr
+
+
+def _refuse_kind(
+    message: str, wanted: str, item: Item, span: Span, spec: OpSpec
+) -> NoReturn:
+    got = v.describe(item)
+    help = spec.usage
+    if isinstance(item, Known) and type(item.value).__module__ == "torch":
+        help = f"use pypto's own: {spec.usage}"
+    refuse(FeTypeError, message, span, expected=wanted, got=got, help=help)
+
+
+def _is_int(value: Any) -> bool:
+    return isinstance(value, int) and not isinstance(value, bool | enum.Enum)
+
+
+_CHECKS: dict[str, tuple[Any, str]] = {
+    "int": (_is_int, "an int"),
+    "bool": (lambda value: isinstance(value, bool), "True or False"),
+    "dtype": (lambda value: isinstance(value, DataType), "a pypto dtype"),
+    "enum": (lambda value: isinstance(value, enum.Enum), "an enum member"),
+    "dims": (
+        lambda value: _is_int(value)
+        or (isinstance(value, list | tuple) and all(_is_int(part) for part in value)),
+        "an int or a list of ints",
+    ),
+}
