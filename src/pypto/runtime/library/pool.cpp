@@ -1,0 +1,121 @@
+#include "pool.h"
+
+#include <pthread.h>
+#include <signal.h>
+
+namespace pypto_runtime_library {
+
+namespace {
+
+constexpr uint32_t kSpin = 4000; /* pauses before a worker without work sleeps: some 50 us */
+
+std::atomic<Pool*> current_pool{nullptr};
+
+/* The old pool's locks may be held by threads that do not exist in the child: it is left alone. */
+void forget_pool() { current_pool.store(nullptr); }
+
+}  // namespace
+
+Pool& Pool::instance()
+{
+    Pool* pool = current_pool.load();
+    if (pool != nullptr) {
+        return *pool;
+    }
+    static const int registered = pthread_atfork(nullptr, nullptr, forget_pool);
+    if (registered != 0) {
+        fail("pthread_atfork failed");
+    }
+    Pool* const fresh = new Pool; /* lives as long as the process: its threads wait in it */
+    if (current_pool.compare_exchange_strong(pool, fresh)) {
+        return *fresh;
+    }
+    delete fresh;
+    return *pool;
+}
+
+bool Pool::start_workers()
+{
+    if (!started_) {
+        started_ = true;
+        sigset_t all, before;
+        sigfillset(&all);
+        pthread_sigmask(SIG_SETMASK, &all, &before); /* signals are the application's threads' */
+        for (uint32_t i = 1; i < worker_count(); ++i) {
+            pthread_t thread;
+            if (pthread_create(&thread, nullptr, &Pool::worker, this) != 0) {
+                break; /* fewer workers are slower, not wrong */
+            }
+            pthread_detach(thread);
+            ++workers_;
+        }
+        pthread_sigmask(SIG_SETMASK, &before, nullptr);
+    }
+    return workers_ != 0;
+}
+
+void* Pool::worker(void* argument)
+{
+    Pool& pool = *static_cast<Pool*>(argument);
+    for (;;) {
+        for (uint32_t i = 0; i < kSpin && !pool.job_.has_unclaimed(); ++i) {
+            pause();
+        }
+        if (!pool.job_.has_unclaimed()) {
+            std::unique_lock<std::mutex> lock(pool.sleep_mutex_);
+            pool.sleepers_.fetch_add(1);
+            pool.work_.wait(lock, [&] { return pool.job_.has_unclaimed(); });
+            pool.sleepers_.fetch_sub(1);
+        }
+        pool.job_.participate();
+    }
+    return nullptr;
+}
+
+void Pool::wake(uint32_t wanted)
+{
+    const uint32_t sleeping = sleepers_.load();
+    if (sleeping == 0) {
+        return;
+    }
+    { std::lock_guard<std::mutex> lock(sleep_mutex_); }
+    if (wanted >= sleeping) {
+        work_.notify_all();
+    } else {
+        for (uint32_t i = 0; i < wanted; ++i) {
+            work_.notify_one();
+        }
+    }
+}
+
+bool Pool::try_launch(const PyptoLaunch& launch)
+{
+    std::unique_lock<std::mutex> lock(launching_, std::try_to_lock);
+    if (!lock.owns_lock() || !start_workers()) {
+        return false;
+    }
+    job_.open(launch, workers_ + 1);
+    wake(Job::stream_count(launch) - 1);
+    job_.participate();
+    job_.wait_all();
+    return true;
+}
+
+void launch(const PyptoLaunch* request)
+{
+    const uint32_t streams = Job::stream_count(*request);
+    if (streams > 1 && worker_count() > 1 && Pool::instance().try_launch(*request)) {
+        return;
+    }
+    if (!Job::may_synchronise(*request)) {
+        for (uint32_t i = 0; i < streams; ++i) {
+            Job::run_plain(*request, i);
+        }
+        return;
+    }
+    static thread_local Job alone; /* all streams as fibers of this thread */
+    alone.open(*request, 1);
+    alone.participate();
+}
+
+}  // namespace pypto_runtime_library
