@@ -1,0 +1,236 @@
+"""Compile Ascend C texts against the CPU twin and run them on the real CPU runtime library.
+
+A test hands over one text with several kernels (``extern "C" __global__ ... void name(args)``) and
+gets callables back. Arguments are passed as the kernel declares them: NumPy arrays and torch
+tensors for ``GM_ADDR``, ctypes values for scalars and structures. The flags are those of the
+product; all texts of a test run share one precompiled header per kind of build.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import os
+import shutil
+import subprocess
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Final, Literal
+
+import numpy as np
+from filelock import FileLock
+
+Build = Literal["fast", "count"]
+
+PACKAGE: Final = Path(__file__).resolve().parents[2] / "src" / "pypto"
+INCLUDE: Final = PACKAGE / "twin" / "include"
+RUNTIME: Final = PACKAGE / "runtime"
+COMPILER: Final = os.environ.get("CXX") or shutil.which("g++") or "c++"
+FLAGS: Final = (
+    "-std=c++17",
+    "-O3",
+    "-fno-math-errno",
+    "-fno-trapping-math",
+    "-ffp-contract=off",
+    "-fopenmp-simd",
+    "-march=x86-64-v3",
+    "-fPIC",
+    "-fvisibility=hidden",
+)
+
+VECTOR, CUBE, MIX_0_1, MIX_1_0, MIX_1_1, MIX_1_2 = range(6)
+STREAM_STORES: Final = 1
+COUNTERS: Final = 16
+GM_TO_UB, UB_TO_GM, VECTOR_COUNT, COPY_COUNT, BARRIER_COUNT, SYNC_ALL_COUNT, UB_PEAK = range(7)
+
+# Turns an array of pointers to argument values into a call of the kernel.
+_ENTRY = """
+namespace pypto_harness {
+template <unsigned... index> struct Sequence {};
+template <unsigned n, unsigned... index> struct Make : Make<n - 1, n - 1, index...> {};
+template <unsigned... index> struct Make<0, index...> { using type = Sequence<index...>; };
+
+struct Frame { const void* const* arguments; };
+
+template <auto kernel> struct Entry;
+template <typename... A, void (*kernel)(A...)> struct Entry<kernel> {
+    template <unsigned... index>
+    static void call(const void* const* arguments, Sequence<index...>)
+    {
+        kernel(*static_cast<const A*>(arguments[index])...);
+    }
+    static void stream(PyptoCore* core, const void* frame)
+    {
+        pypto_twin::enter(core);
+        call(static_cast<const Frame*>(frame)->arguments, typename Make<sizeof...(A)>::type{});
+    }
+};
+}  // namespace pypto_harness
+#define PYPTO_HARNESS_ENTRY(name)                                                             \\
+    extern "C" __attribute__((visibility("default"))) void name##_launch(                     \\
+        const PyptoRuntime* runtime, const void* const* arguments, uint32_t blocks,           \\
+        uint32_t kind, uint32_t flags)                                                        \\
+    {                                                                                         \\
+        const pypto_harness::Frame frame{arguments};                                          \\
+        const PyptoLaunch launch{&pypto_harness::Entry<&name>::stream, &frame, blocks, kind, flags}; \\
+        runtime->launch(&launch);                                                             \\
+    }
+"""
+
+
+class _RuntimeTable(ctypes.Structure):
+    _fields_ = (
+        ("abi_version", ctypes.c_uint32),
+        ("workers", ctypes.c_uint32),
+        ("l1_bytes", ctypes.c_uint64),
+        ("l2_bytes", ctypes.c_uint64),
+        ("llc_bytes", ctypes.c_uint64),
+        ("launch", ctypes.c_void_p),
+        ("workspace", ctypes.CFUNCTYPE(ctypes.c_void_p, ctypes.c_uint64)),
+    )
+
+
+class Runtime:
+    """One loaded copy of the CPU runtime library with its own pool."""
+
+    def __init__(self, path: Path, workers: int) -> None:
+        saved = os.environ.get("PYPTO_NUM_THREADS")
+        os.environ["PYPTO_NUM_THREADS"] = str(workers)
+        try:
+            self.library = ctypes.CDLL(str(path))
+            self.library.pypto_runtime.restype = ctypes.POINTER(_RuntimeTable)
+            self.table = self.library.pypto_runtime()
+        finally:
+            if saved is None:
+                del os.environ["PYPTO_NUM_THREADS"]
+            else:
+                os.environ["PYPTO_NUM_THREADS"] = saved
+        assert self.table.contents.workers == workers
+
+    def counters(self, *, reset: bool = True) -> list[int]:
+        """Counters of all launches since the last reset, by ``PyptoCounter``."""
+        out = (ctypes.c_uint64 * COUNTERS)()
+        self.library.pypto_runtime_counters(out, ctypes.c_int32(int(reset)))
+        return list(out)
+
+
+@dataclass(frozen=True, slots=True)
+class Kernel:
+    """A compiled kernel; calling it launches it and returns when every stream has ended."""
+
+    name: str
+    entry: Any
+    runtime: Runtime
+
+    def __call__(
+        self, *arguments: object, blocks: int = 1, kind: int = VECTOR, flags: int = 0
+    ) -> None:
+        values = [_value(argument) for argument in arguments]
+        pointers = (ctypes.c_void_p * max(len(values), 1))(*map(ctypes.addressof, values))
+        self.entry(
+            self.runtime.table,
+            pointers,
+            ctypes.c_uint32(blocks),
+            ctypes.c_uint32(kind),
+            ctypes.c_uint32(flags),
+        )
+
+
+def _value(argument: object) -> Any:
+    if isinstance(argument, np.ndarray):
+        return ctypes.c_void_p(argument.ctypes.data)
+    if hasattr(argument, "data_ptr"):
+        return ctypes.c_void_p(argument.data_ptr())
+    return argument
+
+
+class Harness:
+    """Builds into ``root``, which the processes of a parallel test run may share."""
+
+    def __init__(self, root: Path) -> None:
+        self.root = root
+        self._runtimes: dict[int, Runtime] = {}
+        self._count = 0
+
+    def runtime(self, workers: int = 2) -> Runtime:
+        """The runtime library with ``workers`` threads; a copy of its own per number."""
+        if workers not in self._runtimes:
+            original = self._once("runtime.so", self._compile_runtime)
+            copy = self.root / f"runtime-{workers}-{os.getpid()}.so"
+            shutil.copy(original, copy)
+            self._runtimes[workers] = Runtime(copy, workers)
+        return self._runtimes[workers]
+
+    def compile(
+        self,
+        text: str,
+        names: Sequence[str],
+        *,
+        build: Build = "fast",
+        workers: int = 2,
+        extra: Sequence[str] = (),
+    ) -> dict[str, Kernel]:
+        """Compile ``text`` (after ``#include "kernel_operator.h"``) and load the kernels named."""
+        self._count += 1
+        stem = self.root / f"text-{os.getpid()}-{self._count}"
+        entries = "".join(f"PYPTO_HARNESS_ENTRY({name})\n" for name in names)
+        stem.with_suffix(".cpp").write_text(
+            f'#include "kernel_operator.h"\n{_ENTRY}\n#line 1 "text"\n{text}\n{entries}'
+        )
+        header = self._once(f"{build}/kernel_operator.h.gch", self._compile_header, build)
+        _run(
+            *self._command(build),
+            *extra,
+            "-iquote",
+            str(header.parent),
+            "-iquote",
+            str(INCLUDE),
+            "-shared",
+            str(stem.with_suffix(".cpp")),
+            "-o",
+            str(stem.with_suffix(".so")),
+        )
+        library = ctypes.CDLL(str(stem.with_suffix(".so")))
+        runtime = self.runtime(workers)
+        kernels = {}
+        for name in names:
+            entry = library[f"{name}_launch"]
+            entry.restype = None
+            kernels[name] = Kernel(name, entry, runtime)
+        return kernels
+
+    def with_workers(self, kernels: dict[str, Kernel], workers: int) -> dict[str, Kernel]:
+        """The same binaries on the runtime library with another number of threads."""
+        runtime = self.runtime(workers)
+        return {name: Kernel(name, kernel.entry, runtime) for name, kernel in kernels.items()}
+
+    @staticmethod
+    def _command(build: Build) -> tuple[str, ...]:
+        return (COMPILER, *FLAGS, *(("-DPYPTO_TWIN_COUNT",) if build == "count" else ()))
+
+    def _compile_header(self, target: Path, build: Build) -> None:
+        source = INCLUDE / "kernel_operator.h"
+        _run(*self._command(build), "-x", "c++-header", str(source), "-o", str(target))
+
+    @staticmethod
+    def _compile_runtime(target: Path) -> None:
+        sources = sorted(str(path) for path in (RUNTIME / "library").glob("*.cpp"))
+        shared = ("-shared", "-fPIC", "-fvisibility=hidden", "-pthread")
+        _run(COMPILER, "-O2", "-std=c++17", "-Wall", "-Wextra", *shared, *sources, "-o", str(target))
+
+    def _once(self, name: str, make: Any, *arguments: object) -> Path:
+        """Path of a file that all processes of the run share, made by the first that needs it."""
+        target = self.root / name
+        target.parent.mkdir(parents=True, exist_ok=True)
+        with FileLock(f"{target}.lock"):
+            if not target.exists():
+                partial = target.with_name(f"partial-{os.getpid()}-{target.name}")
+                make(partial, *arguments)
+                partial.rename(target)
+        return target
+
+
+def _run(*command: str) -> None:
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    if done.returncode != 0:
+        raise AssertionError(f"{' '.join(command)}\n{done.stderr}")
