@@ -33,7 +33,7 @@ PYPTO_INLINE bool any(M mask)
 PYPTO_INLINE f32x8 infinity() { return splat(__builtin_inff()); }
 PYPTO_INLINE f32x8 not_a_number() { return splat(__builtin_nanf("")); }
 
-/* x = n ln2 + r with |r| <= ln2 / 2; n also as the low bits of a float */
+/* x = n ln2 + r with |r| <= ln2 / 2; n, |n| < 256, in the exponent bits of an integer: n << 23 */
 struct ExpParts {
     f32x8 r;
     i32x8 n;
@@ -46,35 +46,35 @@ PYPTO_INLINE ExpParts exp_reduce(f32x8 x)
     const f32x8 n = shifted - magic;
     f32x8 r = fma(n, splat(-0.693359375f), x); /* nine bits of ln2, so n times it is exact */
     r = fma(n, splat(2.12194440e-4f), r);
-    return {r, as<i32x8>(shifted) - splat_i32(0x4b400000)};
+    return {r, as<i32x8>(shifted) << 23}; /* the bits of magic itself are shifted out */
 }
 
-/* (exp(r) - 1 - r) / r^2 on |r| <= ln2 / 2, relative error of exp 3.1e-9 */
-PYPTO_INLINE f32x8 exp_tail(f32x8 r)
+/* exp(r) - 1 on |r| <= ln2 / 2, relative error of exp 3.1e-9 */
+PYPTO_INLINE f32x8 expm1_core(f32x8 r)
 {
-    return polynomial(r, 0.4999999403953552f, 0.1666651964187622f, 0.041668400168418884f,
-                      0.008368851616978645f, 0.0013814318226650357f);
+    const f32x8 tail = polynomial(r, 0.4999999403953552f, 0.1666651964187622f, 0.041668400168418884f,
+                                  0.008368851616978645f, 0.0013814318226650357f);
+    return fma(r * r, tail, r);
 }
-
-PYPTO_INLINE f32x8 power_of_two(i32x8 n) { return as<f32x8>((n + splat_i32(127)) << 23); }
 
 PYPTO_INLINE f32x8 exp(f32x8 x)
 {
     /* the clamps keep NaN: both return their second operand when unordered */
     const f32x8 y = greater_of(splat(-104.0f), less_of(splat(89.0f), x));
     const ExpParts parts = exp_reduce(y);
-    const f32x8 p = fma(parts.r * parts.r, exp_tail(parts.r), parts.r) + splat(1.0f);
-    const i32x8 half_n = parts.n >> 1; /* two factors, so that results may be subnormal or inf */
-    return p * power_of_two(half_n) * power_of_two(parts.n - half_n);
+    const f32x8 p = expm1_core(parts.r) + splat(1.0f);
+    /* 2^n in two factors, so that results may be subnormal or inf; the first cannot leave the range */
+    const i32x8 first = (parts.n >> 1) & splat_i32(-0x800000);
+    const i32x8 second = parts.n - first + splat_i32(127 << 23);
+    return as<f32x8>(as<i32x8>(p) + first) * as<f32x8>(second);
 }
 
 /* exp(x) - 1 for -29 <= x <= 0, relative accuracy also near 0 */
 PYPTO_INLINE f32x8 expm1_negative(f32x8 x)
 {
     const ExpParts parts = exp_reduce(x);
-    const f32x8 q = fma(parts.r * parts.r, exp_tail(parts.r), parts.r);
-    const f32x8 scale = power_of_two(parts.n);
-    return fma(scale, q, scale - splat(1.0f));
+    const f32x8 scale = as<f32x8>(parts.n + splat_i32(127 << 23));
+    return fma(scale, expm1_core(parts.r), scale - splat(1.0f));
 }
 
 PYPTO_INLINE f32x8 tanh(f32x8 x)
@@ -90,49 +90,66 @@ struct LogParts {
     f32x8 e, f, g;
 };
 
+/* x positive, normal and finite */
 PYPTO_INLINE LogParts log_reduce(f32x8 x)
 {
-    const auto tiny = x < splat(0x1p-126f);
-    const f32x8 scaled = select(tiny, x * splat(0x1p23f), x);
-    const i32x8 bits = as<i32x8>(scaled);
+    const i32x8 bits = as<i32x8>(x);
     const i32x8 e = (bits - splat_i32(0x3f3504f3)) >> 23;
     const f32x8 f = as<f32x8>(bits - (e << 23)) - splat(1.0f);
-    const f32x8 tail = polynomial(f, 0.3333331346511841f, -0.25000008940696716f, 0.20002134144306183f,
-                                  -0.16668006777763367f, 0.14219222962856293f, -0.12405137717723846f,
-                                  0.11890336126089096f, -0.11679643392562866f, 0.06746559590101242f);
-    const f32x8 g = f * f * fma(f, tail, splat(-0.5f));
-    return {to_float(e) - select(tiny, splat(23.0f), splat(0.0f)), f, g};
+    const f32x8 tail = polynomial(f, 0.3333333134651184f, -0.2500082552433014f, 0.20001235604286194f,
+                                  -0.1662314385175705f, 0.14201372861862183f, -0.13162016868591309f,
+                                  0.12765401601791382f, -0.07634320855140686f);
+    return {to_float(e), f, f * f * fma(f, tail, splat(-0.5f))};
 }
 
-PYPTO_INLINE f32x8 log_special(f32x8 x, f32x8 result)
+struct NaturalLog {
+    static PYPTO_INLINE f32x8 combine(const LogParts& p)
+    {
+        const f32x8 low = fma(p.e, splat(-2.12194440e-4f), p.g);
+        return fma(p.e, splat(0.693359375f), p.f + low);
+    }
+};
+struct BinaryLog {
+    static PYPTO_INLINE f32x8 combine(const LogParts& p)
+    {
+        const f32x8 low = fma(p.g, splat(1.44269504089f), p.f * splat(1.9259629911e-8f));
+        return p.e + fma(p.f, splat(1.4426950216293335f), low);
+    }
+};
+struct DecimalLog {
+    static PYPTO_INLINE f32x8 combine(const LogParts& p)
+    {
+        f32x8 low = fma(p.g, splat(0.4342944819f), p.f * splat(-1.0133915e-8f));
+        low = fma(p.e, splat(4.6050389811e-6f), low);
+        low = fma(p.f, splat(0.43429449200630188f), low);
+        return fma(p.e, splat(0.301025390625f), low);
+    }
+};
+
+/* Any x. */
+template <typename Base>
+PYPTO_INLINE f32x8 logarithm_full(f32x8 x)
 {
+    const auto tiny = x < splat(0x1p-126f);
+    LogParts parts = log_reduce(select(tiny, x * splat(0x1p23f), x));
+    parts.e = parts.e - select(tiny, splat(23.0f), splat(0.0f));
+    f32x8 result = Base::combine(parts);
     result = select(x - x == splat(0.0f), result, x); /* inf and NaN as they are */
     result = select(x < splat(0.0f), not_a_number(), result);
     return select(x == splat(0.0f), -infinity(), result);
 }
 
-PYPTO_INLINE f32x8 ln(f32x8 x)
+template <typename Base>
+PYPTO_INLINE f32x8 logarithm(f32x8 x)
 {
-    const LogParts p = log_reduce(x);
-    const f32x8 low = fma(p.e, splat(-2.12194440e-4f), p.g);
-    return log_special(x, fma(p.e, splat(0.693359375f), p.f + low));
+    const i32x8 usual = (x >= splat(0x1p-126f)) & (x < infinity());
+    if (__builtin_expect(any(~usual), 0)) return logarithm_full<Base>(x);
+    return Base::combine(log_reduce(x));
 }
 
-PYPTO_INLINE f32x8 log2(f32x8 x)
-{
-    const LogParts p = log_reduce(x);
-    const f32x8 low = fma(p.g, splat(1.44269504089f), p.f * splat(1.9259629911e-8f));
-    return log_special(x, p.e + fma(p.f, splat(1.4426950216293335f), low));
-}
-
-PYPTO_INLINE f32x8 log10(f32x8 x)
-{
-    const LogParts p = log_reduce(x);
-    f32x8 low = fma(p.g, splat(0.4342944819f), p.f * splat(-1.0133915e-8f));
-    low = fma(p.e, splat(4.6050389811e-6f), low);
-    low = fma(p.f, splat(0.43429449200630188f), low);
-    return log_special(x, fma(p.e, splat(0.301025390625f), low));
-}
+PYPTO_INLINE f32x8 ln(f32x8 x) { return logarithm<NaturalLog>(x); }
+PYPTO_INLINE f32x8 log2(f32x8 x) { return logarithm<BinaryLog>(x); }
+PYPTO_INLINE f32x8 log10(f32x8 x) { return logarithm<DecimalLog>(x); }
 
 PYPTO_INLINE f32x8 erf(f32x8 x)
 {
@@ -166,17 +183,18 @@ struct CircleParts {
 
 PYPTO_INLINE CircleParts circle_reduce(f32x8 x)
 {
+    const f32x4 input[2] = {low_half(x), high_half(x)};
     f32x4 r[2];
     i32x4 quadrant[2];
     for (int part = 0; part < 2; ++part) {
-        const f64x4 wide = to_double(half_of<f32x4>(x, part));
+        const f64x4 wide = to_double(input[part]);
         const f64x4 shifted = wide * 0.63661977236758134 + 6755399441055744.0;
         const f64x4 n = shifted - 6755399441055744.0;
         const f64x4 rest = wide - n * 1.5707963267341256; /* 33 bits of pi/2: exact for n < 2^20 */
         r[part] = to_float(rest - n * 6.077100506506192e-11);
         quadrant[part] = __builtin_convertvector(as<i64x4>(shifted) & 3, i32x4);
     }
-    return {join<f32x8>(r[0], r[1]), join<i32x8>(quadrant[0], quadrant[1])};
+    return {join(r[0], r[1]), as<i32x8>(join(as<f32x4>(quadrant[0]), as<f32x4>(quadrant[1])))};
 }
 
 /* sin(x + turns pi/2) */
@@ -250,15 +268,15 @@ PYPTO_INLINE f64x4 exp2_double(f64x4 x)
     return select_double(y == y, result, y);
 }
 
+PYPTO_INLINE f32x4 power_positive(f32x4 x, f32x4 y)
+{
+    return to_float(exp2_double(log2_double(to_double(x)) * to_double(y)));
+}
+
 PYPTO_INLINE f32x8 power(f32x8 x, f32x8 y)
 {
     const f32x8 a = magnitude(x);
-    f32x4 parts[2];
-    for (int part = 0; part < 2; ++part) {
-        const f64x4 l = log2_double(to_double(half_of<f32x4>(a, part)));
-        parts[part] = to_float(exp2_double(l * to_double(half_of<f32x4>(y, part))));
-    }
-    f32x8 result = join<f32x8>(parts[0], parts[1]);
+    f32x8 result = join(power_positive(low_half(a), low_half(y)), power_positive(high_half(a), high_half(y)));
     const f32x8 zero = splat(0.0f), one = splat(1.0f);
     const auto integral = truncate(y) == y;
     const f32x8 halved = y * splat(0.5f);

@@ -28,10 +28,6 @@ typedef int32_t i32x4 __attribute__((vector_size(16)));
 typedef int64_t i64x4 __attribute__((vector_size(32)));
 typedef uint64_t u64x4 __attribute__((vector_size(32)));
 
-/* Sixteen floats: one block of a 2-byte type, widened. */
-struct f32x16 {
-    f32x8 low, high;
-};
 
 /* Unaligned access to memory of any type. */
 template <typename V>
@@ -202,21 +198,30 @@ PYPTO_INLINE f32x8 round_away(f32x8 value)
     return with_sign(magnitude(whole) + far, sign_bit(value));
 }
 
-/* Halves of a vector, by way of memory layout: compilers turn this into extracts. */
-template <typename Half, typename Full>
-PYPTO_INLINE Half half_of(Full value, int index)
+/* Halves of a vector of eight. */
+PYPTO_INLINE f32x4 low_half(f32x8 v)
 {
-    Half parts[2];
-    __builtin_memcpy(parts, &value, sizeof(value));
-    return parts[index];
+#if defined(__has_builtin) && __has_builtin(__builtin_shufflevector)
+    return __builtin_shufflevector(v, v, 0, 1, 2, 3);
+#else
+    return f32x4{v[0], v[1], v[2], v[3]};
+#endif
 }
-template <typename Full, typename Half>
-PYPTO_INLINE Full join(Half low, Half high)
+PYPTO_INLINE f32x4 high_half(f32x8 v)
 {
-    const Half parts[2] = {low, high};
-    Full result;
-    __builtin_memcpy(&result, parts, sizeof(result));
-    return result;
+#if defined(__has_builtin) && __has_builtin(__builtin_shufflevector)
+    return __builtin_shufflevector(v, v, 4, 5, 6, 7);
+#else
+    return f32x4{v[4], v[5], v[6], v[7]};
+#endif
+}
+PYPTO_INLINE f32x8 join(f32x4 low, f32x4 high)
+{
+#if defined(__has_builtin) && __has_builtin(__builtin_shufflevector)
+    return __builtin_shufflevector(low, high, 0, 1, 2, 3, 4, 5, 6, 7);
+#else
+    return f32x8{low[0], low[1], low[2], low[3], high[0], high[1], high[2], high[3]};
+#endif
 }
 
 PYPTO_INLINE f64x4 to_double(f32x4 value) { return __builtin_convertvector(value, f64x4); }
@@ -269,7 +274,7 @@ PYPTO_INLINE u16x8 to_bfloat16(f32x8 value)
     return narrow_u16(as<u32x8>(select(value != value, as<f32x8>(splat_u32(0x7fc0u)), as<f32x8>(rounded))));
 }
 
-/* Registers for `lanes` elements of T while an instruction computes. */
+/* Registers for `lanes` elements of T while an instruction computes: 16-bit floats widen. */
 template <typename T, int lanes>
 struct Lanes;
 template <>
@@ -281,20 +286,13 @@ template <>
 struct Lanes<half, 8> {
     static PYPTO_INLINE f32x8 load(const void* p) { return from_half(simd::load<u16x8>(p)); }
     static PYPTO_INLINE u16x8 pack(f32x8 v) { return to_half(v); }
+    static PYPTO_INLINE u16x8 pack(u16x8 bits) { return bits; }
 };
 template <>
 struct Lanes<bfloat16_t, 8> {
     static PYPTO_INLINE f32x8 load(const void* p) { return from_bfloat16(simd::load<u16x8>(p)); }
     static PYPTO_INLINE u16x8 pack(f32x8 v) { return to_bfloat16(v); }
-};
-template <>
-struct Lanes<half, 16> {
-    static PYPTO_INLINE f32x16 load(const void* p)
-    {
-        const char* bytes = static_cast<const char*>(p);
-        return {from_half(simd::load<u16x8>(bytes)), from_half(simd::load<u16x8>(bytes + 16))};
-    }
-    static PYPTO_INLINE u16x16 pack(f32x16 v) { return join<u16x16>(to_half(v.low), to_half(v.high)); }
+    static PYPTO_INLINE u16x8 pack(u16x8 bits) { return bits; }
 };
 /* Types whose lanes are computed on as they are stored. */
 template <typename V>
@@ -310,19 +308,6 @@ template <>
 struct Lanes<int16_t, 16> : PlainLanes<i16x16> {};
 template <>
 struct Lanes<uint16_t, 16> : PlainLanes<u16x16> {};
-template <>
-struct Lanes<int16_t, 8> : PlainLanes<i16x8> {};
-
-/* f on every part of its operands: functions are written for f32x8 or for plain vectors. */
-template <typename F, typename V, typename... W>
-PYPTO_INLINE auto apply(const F& f, const V& first, const W&... more)
-{
-    if constexpr (is_same<V, f32x16>) {
-        return f32x16{f(first.low, more.low...), f(first.high, more.high...)};
-    } else {
-        return f(first, more...);
-    }
-}
 
 /* The first `count` < sizeof(V)/size elements of a packed vector, nothing beyond. */
 template <int size, typename V>

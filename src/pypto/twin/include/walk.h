@@ -1,9 +1,9 @@
 /* CPU twin: how a vector instruction walks over its operands.
  *
- * A step is what fits one block of the widest operand: L = 32 / sizeof(widest) lanes. A repeat is
- * eight steps, E = 8 L lanes. Lane j of repeat r of an operand with e elements a block lies in block
- * r * repeat stride + (j / e) * block stride. The count forms are one repeat of any length with all
- * strides dense, so one loop serves both forms.
+ * A repeat is 256 bytes of the widest operand. It is done in steps of as many lanes as a 32-byte
+ * register computes: floats of any width eight, others a block. Lane j of repeat r of an operand
+ * with e elements a block lies in block r * repeat stride + (j / e) * block stride. The count forms
+ * are one repeat of any length with all strides dense, so one loop serves both forms.
  */
 #ifndef PYPTO_TWIN_WALK_H
 #define PYPTO_TWIN_WALK_H
@@ -66,6 +66,14 @@ constexpr uint32_t widest(uint32_t first, Sizes... rest)
     return first > widest(rest...) ? first : widest(rest...);
 }
 
+/* Lanes of a repeat, and of a step, of an instruction on these types. */
+template <typename... T>
+inline constexpr uint32_t repeat_lanes = kRepeatBytes / widest(sizeof(T)...);
+template <typename... T>
+inline constexpr uint32_t step_lanes = (one_of<T, half, bfloat16_t> || ...)
+                                           ? (widest(sizeof(T)...) == 8 ? 4 : 8)
+                                           : kBlockBytes / widest(sizeof(T)...);
+
 /* One tensor operand with its strides in bytes. */
 template <typename T>
 struct Operand {
@@ -125,7 +133,7 @@ template <typename F, typename D, typename... S>
 PYPTO_INLINE void walk(const F& f, uint32_t repeats, uint32_t length, uint32_t last, Operand<D> d,
                        Operand<S>... s)
 {
-    constexpr uint32_t lanes = kBlockBytes / widest(sizeof(D), sizeof(S)...);
+    constexpr uint32_t lanes = step_lanes<D, S...>;
     report<lanes, true>(d, repeats, length);
     (report<lanes, false>(s, repeats, length), ...);
     for (uint32_t r = 0; r < repeats; ++r) {
@@ -133,8 +141,8 @@ PYPTO_INLINE void walk(const F& f, uint32_t repeats, uint32_t length, uint32_t l
         const uint32_t full = active / lanes;
         const uint32_t steps = (active + lanes - 1) / lanes;
         for (uint32_t step = 0; step < steps; ++step) {
-            const auto packed = simd::Lanes<D, lanes>::pack(
-                simd::apply(f, simd::Lanes<S, lanes>::load(address_of<lanes>(s, r, step))...));
+            const auto packed =
+                simd::Lanes<D, lanes>::pack(f(simd::Lanes<S, lanes>::load(address_of<lanes>(s, r, step))...));
             D* const to = address_of<lanes>(d, r, step);
             if (__builtin_expect(step < full, 1)) {
                 simd::store(to, packed);
@@ -150,17 +158,18 @@ template <typename F, typename D, typename... S>
 PYPTO_INLINE void walk_bits(const F& f, uint32_t repeats, uint64_t low, uint64_t high, Operand<D> d,
                             Operand<S>... s)
 {
-    constexpr uint32_t lanes = kBlockBytes / widest(sizeof(D), sizeof(S)...);
+    constexpr uint32_t lanes = step_lanes<D, S...>;
+    constexpr uint32_t whole = repeat_lanes<D, S...>;
     constexpr uint32_t all = (1u << lanes) - 1;
-    report<lanes, true>(d, repeats, 8 * lanes);
-    (report<lanes, false>(s, repeats, 8 * lanes), ...);
+    report<lanes, true>(d, repeats, whole);
+    (report<lanes, false>(s, repeats, whole), ...);
     for (uint32_t r = 0; r < repeats; ++r) {
-        for (uint32_t step = 0; step < 8; ++step) {
+        for (uint32_t step = 0; step < whole / lanes; ++step) {
             const uint32_t first = step * lanes;
             const uint32_t bits = static_cast<uint32_t>((first < 64 ? low : high) >> (first % 64)) & all;
             if (bits == 0) continue;
-            const auto packed = simd::Lanes<D, lanes>::pack(
-                simd::apply(f, simd::Lanes<S, lanes>::load(address_of<lanes>(s, r, step))...));
+            const auto packed =
+                simd::Lanes<D, lanes>::pack(f(simd::Lanes<S, lanes>::load(address_of<lanes>(s, r, step))...));
             D* const to = address_of<lanes>(d, r, step);
             if (bits == all) {
                 simd::store(to, packed);
@@ -204,11 +213,11 @@ PYPTO_INLINE void count_form(const F& f, uint32_t count, const AscendC::LocalTen
 template <typename F, typename D, typename... S>
 PYPTO_INLINE void masked_form(const F& f, uint32_t repeats, Operand<D> d, Operand<S>... s)
 {
-    constexpr uint32_t lanes = kBlockBytes / widest(sizeof(D), sizeof(S)...);
+    constexpr uint32_t lanes = repeat_lanes<D, S...>;
     if (state.mask_counter) { /* the total number of elements; the repeat count does not matter */
         const uint32_t total = static_cast<uint32_t>(state.mask_low);
-        const uint32_t whole = (total + 8 * lanes - 1) / (8 * lanes);
-        walk(f, whole, 8 * lanes, total - (whole - 1) * 8 * lanes, d, s...);
+        const uint32_t whole = (total + lanes - 1) / lanes;
+        walk(f, whole, lanes, total - (whole - 1) * lanes, d, s...);
     } else {
         walk_bits(f, repeats, state.mask_low, state.mask_high, d, s...);
     }
@@ -229,7 +238,7 @@ PYPTO_INLINE void length_form(const F& f, uint64_t mask, uint32_t repeats, Opera
     if constexpr (!isSetMask) {
         masked_form(f, repeats, d, s...);
     } else {
-        constexpr uint32_t lanes = 8 * kBlockBytes / widest(sizeof(D), sizeof(S)...);
+        constexpr uint32_t lanes = repeat_lanes<D, S...>;
         refuse_counter_mode();
         set_mask_length(mask);
         const uint32_t length = mask < lanes ? static_cast<uint32_t>(mask) : lanes;
