@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import difflib
+import sys
 import warnings
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any, NoReturn, TypeGuard
@@ -64,7 +65,15 @@ def warn_not_yet(option: Option, value: Frozen) -> None:
     if option.state == "not_yet" and value != option.default and option.full_name not in _warned:
         _warned.add(option.full_name)
         message = f"option {option.full_name} has no effect yet: {option.why}"
-        warnings.warn(message, PyptoWarning, stacklevel=4)
+        warnings.warn(message, PyptoWarning, stacklevel=_caller())
+
+
+def _caller() -> int:
+    """``stacklevel``, seen from the function that calls this, of the first frame outside pypto."""
+    frame, level = sys._getframe(1), 1
+    while frame.f_back is not None and frame.f_globals.get("__name__", "").startswith("pypto."):
+        frame, level = frame.f_back, level + 1
+    return level
 
 
 def thaw(option: Option, value: Frozen) -> Any:

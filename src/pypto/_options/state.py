@@ -91,8 +91,7 @@ def current() -> Options:
 def set_here(values: Options) -> None:
     """Set ``values`` in the innermost scope; outside any scope, for the process."""
     global _global, _global_serial
-    for option, value in values.given_options():
-        warn_not_yet(option, value)
+    _warn(values)
     scope = _scope.get()
     if scope is None:
         with _lock:
@@ -105,8 +104,7 @@ def set_here(values: Options) -> None:
 
 def enter(name: str, values: Options) -> tuple[Scope | None, int]:
     """Open a scope; give the result to :func:`leave`."""
-    for option, value in values.given_options():
-        warn_not_yet(option, value)
+    _warn(values)
     outer = _scope.get()
     before = (outer, SCOPE_SERIAL.get())
     _put(Scope(name, values, outer))
@@ -153,6 +151,7 @@ def resolve(
         options = options.merged(scope)
     if decorator is not None:
         own = decorator if isinstance(decorator, Options) else validate_families(decorator)
+        _warn(own)
         options = options.merged(own)
     mode = environment_run_mode()
     if mode is not None:
@@ -186,6 +185,11 @@ def environment_run_mode() -> RunMode | None:
             ]
         )
     return RunMode[name]
+
+
+def _warn(values: Options) -> None:
+    for option, value in values.given_options():
+        warn_not_yet(option, value)
 
 
 def _put(scope: Scope) -> None:

@@ -17,6 +17,8 @@ _950 = "exists on Ascend 950 only"
 _MONITOR = "compilation is not monitored yet"
 _VERIFY = "verification is not implemented yet"
 
+_MATRIX = "matrix products and convolutions are not implemented yet"
+
 _runtime = partial(Option, "runtime_options")
 _codegen = partial(Option, "codegen_options")
 _host = partial(Option, "host_options")
@@ -25,7 +27,7 @@ _json_pass = partial(Option, "pass_options", state="no_meaning", why=_GRAPH, arg
 _verify = partial(Option, "verify_options", state="not_yet", why=_VERIFY)
 _debug = partial(Option, "debug_options")
 _operation = partial(Option, "operation_options")
-_tile = partial(Option, "tile_options", state="works", affects_output=True)
+_tile = partial(Option, "tile_options")
 _global = partial(Option, "global", scope="global")
 _scheduler = partial(_runtime, state="no_meaning", why=_SCHEDULER)
 
@@ -89,7 +91,7 @@ _CODEGEN = (
         "16-bit floats: torch rounds after every operation, fused keeps float between fused ones"
         " (an addition of pypto)",
         "not_yet", why="16-bit floats are rounded after every operation for now",
-        affects_output=True, choices=("torch", "fused"),
+        choices=("torch", "fused"),
     ),
 )  # fmt: skip
 
@@ -208,12 +210,22 @@ _OPERATION = (
 )  # fmt: skip
 
 _TILE = (
-    _tile("vec_tile_shapes", "vec_tile", None, "vector tile of kernels that set none"),
     _tile(
-        "cube_tile_shapes", "cube_tile", None, "matrix tile of kernels that set none",
+        "vec_tile_shapes", "vec_tile", None, "vector tile of kernels that set none", "works",
+        affects_output=True,
     ),
-    _tile("conv_tile_shapes", "conv_tile", None, "convolution tiles of kernels that set none"),
-    _tile("matrix_size", "sizes", None, "[m, k, n] of a matrix product before reshaping"),
+    _tile(
+        "cube_tile_shapes", "cube_tile", None, "matrix tile of kernels that set none", "not_yet",
+        why=_MATRIX,
+    ),
+    _tile(
+        "conv_tile_shapes", "conv_tile", None, "convolution tiles of kernels that set none",
+        "not_yet", why=_MATRIX,
+    ),
+    _tile(
+        "matrix_size", "sizes", None, "[m, k, n] of a matrix product before reshaping", "not_yet",
+        why=_MATRIX,
+    ),
 )  # fmt: skip
 
 _CONFIG = (
