@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import functools
-import platform
+import os
 
 __all__ = ["host_isa", "isa_from_cpuinfo", "march_flags"]
 
@@ -67,7 +67,7 @@ def host_isa() -> str:
             cpuinfo = file.read(16384)  # the first core; the rest takes long on large machines
     except OSError:
         cpuinfo = ""
-    return isa_from_cpuinfo(platform.machine(), cpuinfo)
+    return isa_from_cpuinfo(os.uname().machine, cpuinfo)
 
 
 def march_flags(isa: str, kind: str, major: int) -> tuple[str, ...]:

@@ -14,7 +14,7 @@ import os
 import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from typing import Any
+from typing import Any, TypeVar
 
 from pypto.build import files, place
 from pypto.build.memo import Memo, file_state
@@ -33,6 +33,8 @@ __all__ = ["Builder", "CacheStore", "open_store"]
 Builder = Callable[[str], Mapping[str, Any]]
 """Fills a new directory and returns JSON data to keep. Raises BuildError for its own failures and
 OSError where the place is at fault (full, read-only)."""
+
+Result = TypeVar("Result")
 
 _SWEEP_AFTER = 60.0  # seconds: younger temporary directories may not be locked yet
 _SWEEP_UNLOCKABLE_AFTER = 86400.0  # seconds, where the file system has no locks
@@ -154,11 +156,18 @@ class CacheStore:
         return self._find("tools", key) or self._publish("tools", key, name, build)
 
     def _publish(self, room: str, key: str, name: str, build: Builder) -> Entry:
+        return self.write(lambda root: self._publish_in(root, room, key, name, build))
+
+    def write(self, action: Callable[[str], Result]) -> Result:
+        """Run ``action`` with the root to write to, again where that turns out unusable.
+
+        Raises what ``action`` raises, and BuildError where no directory has room.
+        """
         renewed = False
         while True:
             root = self.write_root()
             try:
-                return self._publish_in(root, room, key, name, build)
+                return action(root)
             except OSError as error:
                 if not files.is_place_error(error):
                     raise

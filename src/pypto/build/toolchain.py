@@ -11,16 +11,18 @@ from __future__ import annotations
 import functools
 import hashlib
 import os
-import re
-import shlex
 import stat
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
 
-from pypto.build import isa, process
+from pypto.build import isa
 from pypto.build.environment import Environment, environment
 from pypto.build.memo import FileState, Memo, file_state
 from pypto.error import BuildError, Diagnostic, PyptoError
+
+if TYPE_CHECKING:
+    from pypto.build import process
 
 __all__ = ["CompilerError", "HostToolchain", "find_host_toolchain", "invoke"]
 
@@ -178,6 +180,8 @@ def _locate(cxx: str | None, search_path: str) -> tuple[str, tuple[str, ...]]:
             if path is not None:
                 return path, ()
         raise _missing(None, [f"{name}: not on PATH" for name in _CANDIDATES], search_path)
+    import shlex
+
     try:
         words = shlex.split(cxx)
     except ValueError as error:
@@ -223,11 +227,15 @@ def _pathless(version: str) -> str:
 
     GNU compilers begin with the name they were called by; clang tells its directory.
     """
+    import re
+
     lines = [line for line in version.strip().splitlines() if not line.startswith("InstalledDir:")]
     return "\n".join([re.sub(r"^\S+ (?=\()", "g++ ", lines[0]), *lines[1:]])
 
 
 def _question(command: tuple[str, ...], argument: str, timeout: float) -> str:
+    from pypto.build import process  # not on the path of a warm kernel
+
     full = (*command, argument)
     try:
         done = process.run(full, cwd=None, timeout=min(timeout, 60.0))
@@ -239,6 +247,8 @@ def _question(command: tuple[str, ...], argument: str, timeout: float) -> str:
 
 
 def _major(version: str) -> int:
+    import re
+
     found = re.search(r"(?:^|[ -])(\d+)\.\d+", re.sub(r"\([^)]*\)", "", version))
     return int(found[1]) if found else 0
 
@@ -257,6 +267,10 @@ def invoke(
     Raises CompilerError where it fails or takes longer than the toolchain's time-out, and OSError
     where the file system is the reason.
     """
+    import shlex
+
+    from pypto.build import process  # not on the path of a warm kernel
+
     command = (*toolchain.command, *arguments)
     try:
         done = process.run(command, cwd=cwd, timeout=toolchain.timeout)
@@ -326,6 +340,8 @@ def _not_found(tried: list[str], settings: Environment) -> BuildError:
 
 
 def _missing(cxx: str | None, tried: list[str], search_path: str) -> BuildError:
+    import shlex
+
     return BuildError(
         [
             Diagnostic(
@@ -342,6 +358,8 @@ def _missing(cxx: str | None, tried: list[str], search_path: str) -> BuildError:
 
 
 def _unusable(command: tuple[str, ...], argument: str, output: str, reason: str) -> BuildError:
+    import shlex
+
     lines = output[:_SHOWN_CHARACTERS].splitlines()[:5]
     return BuildError(
         [

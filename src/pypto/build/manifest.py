@@ -1,0 +1,92 @@
+"""Manifests: what a probe key leads to.
+
+``<root>/manifests/<probe[:2]>/<probe>/`` holds one file per row: the captured reads of an
+elaboration and the key of the entry that it led to. A row's file is named by its content, so adding
+needs no lock and adding again changes nothing. A damaged row is skipped.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+from dataclasses import dataclass
+from typing import Any
+
+from pypto.build import files
+from pypto.build.record import Damaged, open_record, seal_record
+from pypto.build.store import CacheStore, entry_directory
+
+__all__ = ["ManifestRow", "add_row", "read_rows"]
+
+_MAX_ROWS = 256
+"""A value that differs on each call would otherwise let a manifest grow for ever."""
+
+
+@dataclass(frozen=True, slots=True)
+class ManifestRow:
+    """``reads``: JSON that `elaborate.captures` wrote. ``entry``: the key it led to."""
+
+    reads: Any
+    entry: str
+
+
+def read_rows(store: CacheStore, probe: str) -> tuple[ManifestRow, ...]:
+    """All undamaged rows of ``probe``, in an order that depends on their contents only."""
+    found: dict[str, ManifestRow] = {}
+    for root in store.read_roots():
+        directory = entry_directory(root, "manifests", probe)
+        try:
+            names = os.listdir(directory)
+        except OSError:
+            continue  # no manifest yet, or not readable: the kernel is elaborated
+        for name in names:
+            if name in found or not name.endswith(".json"):
+                continue
+            row = read_row(os.path.join(directory, name), probe)
+            if row is not None:
+                found[name] = row
+    return tuple(found[name] for name in sorted(found))
+
+
+def read_row(path: str, probe: str) -> ManifestRow | None:
+    """The row of one file, None where it is damaged or of another manifest."""
+    try:
+        with open(path, "rb") as stream:
+            body = open_record(stream.read())
+    except (Damaged, OSError):
+        return None
+    if body.get("probe") != probe or not isinstance(body.get("entry"), str):
+        return None
+    return ManifestRow(body.get("reads"), body["entry"])
+
+
+def add_row(store: CacheStore, probe: str, row: ManifestRow) -> None:
+    """Add ``row``. Raises TypeError where ``row.reads`` is no JSON, BuildError without any room."""
+    record = seal_record({"probe": probe, "entry": row.entry, "reads": row.reads})
+    name = hashlib.sha256(record).hexdigest()[:32] + ".json"
+    store.write(lambda root: _add_in(entry_directory(root, "manifests", probe), name, record))
+
+
+def _add_in(directory: str, name: str, record: bytes) -> None:
+    os.makedirs(directory, mode=0o700, exist_ok=True)
+    files.write_atomically(os.path.join(directory, name), record)
+    names = os.listdir(directory)
+    if len(names) > _MAX_ROWS:
+        _prune(directory, name)
+
+
+def _prune(directory: str, newest: str) -> None:
+    """Remove the older half. Losing a row costs one elaboration, never a wrong answer."""
+    ages = []
+    with os.scandir(directory) as children:
+        for child in children:
+            try:
+                ages.append((child.stat().st_mtime_ns, child.path))
+            except FileNotFoundError:
+                continue  # another process prunes too
+    for _, path in sorted(ages)[: _MAX_ROWS // 2]:
+        if os.path.basename(path) != newest:
+            try:
+                os.unlink(path)
+            except FileNotFoundError:
+                continue
