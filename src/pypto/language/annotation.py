@@ -294,7 +294,7 @@ def _check_field(key: object) -> None:
 
 def _looks_like_dtype(value: object) -> bool:
     return type(value).__name__ == "dtype" or (
-        isinstance(value, type) and type(value).__module__ == "numpy"
+        isinstance(value, type) and value.__module__ == "numpy"
     )
 
 
