@@ -109,7 +109,7 @@ def _raw(function: Any, addresses: list[Any]) -> None:
 def _numba_serial() -> Callable[..., object]:
     from numba import njit
 
-    @njit  # type: ignore[untyped-decorator]
+    @njit
     def run(x, y, out):  # type: ignore[no-untyped-def]
         for i in range(x.shape[1]):
             for k in range(x.shape[3]):

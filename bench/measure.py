@@ -9,7 +9,7 @@ from __future__ import annotations
 import statistics
 import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 __all__ = ["Contender", "Goal", "Outcome", "Result", "Timing", "compare", "judge"]
 
@@ -92,7 +92,6 @@ class Result:
     limits: frozenset[str] = frozenset()
     traffic: int = 0
     outcomes: tuple[Outcome, ...] = ()
-    skipped: Mapping[str, str] = field(default_factory=dict)
 
 
 def compare(contenders: Sequence[Contender], rounds: int) -> dict[str, Timing]:

@@ -39,7 +39,13 @@ def limits() -> ctypes.CDLL:
     flags = ("-std=c++17", "-fopenmp", "-fno-math-errno", "-fno-trapping-math", "-lmvec", "-lm")
     library = ctypes.CDLL(_compile("limits.cpp", "limits.so", *flags))
     pointers = [ctypes.c_void_p] * 3
-    for name, sizes in (("triad", 1), ("add", 1), ("add_small", 1), ("gelu_bias", 2), ("softmax", 2)):
+    for name, sizes in (
+        ("triad", 1),
+        ("add", 1),
+        ("add_small", 1),
+        ("gelu_bias", 2),
+        ("softmax", 2),
+    ):
         function = getattr(library, name)
         function.argtypes = [*pointers, *([ctypes.c_int64] * sizes)]
         function.restype = None

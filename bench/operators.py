@@ -33,7 +33,7 @@ def _checked(
     *,
     limit: bool = False,
 ) -> Contender:
-    """A contender that is checked against ``expected``; None: its result is what ``run`` returns."""
+    """A contender whose result is checked; ``out`` None: it is what ``run`` returns."""
 
     def check() -> None:
         if out is not None:
@@ -84,7 +84,10 @@ def _operator(
         _checked("torch eager (allocates)", lambda: eager(*inputs), None, expected),
         _checked("torch.compile (allocates)", lambda: compiled(*inputs), None, expected),
         _checked(
-            "torch.compile into out", into(compiled_into, outs["compile"]), outs["compile"], expected
+            "torch.compile into out",
+            into(compiled_into, outs["compile"]),
+            outs["compile"],
+            expected,
         ),
         _checked(
             "numba",
@@ -93,7 +96,10 @@ def _operator(
             expected,
         ),
         _checked(
-            "NumPy out=", lambda: numpy_kernel(*arrays, outs["numpy"].numpy()), outs["numpy"], expected
+            "NumPy out=",
+            lambda: numpy_kernel(*arrays, outs["numpy"].numpy()),
+            outs["numpy"],
+            expected,
         ),
         _checked(
             "C++ loop",
@@ -126,9 +132,7 @@ def add(rounds: int) -> Result:
     x, y = torch.rand(shape), torch.rand(shape)
     triad_out = _touched(*shape)
     count = x.numel()
-    triad = Contender(
-        "STREAM triad", _native(limits().triad, triad_out, (x, y), count), limit=True
-    )
+    triad = Contender("STREAM triad", _native(limits().triad, triad_out, (x, y), count), limit=True)
     return _operator(
         "add",
         "x + y, 4096 x 4096 fp32",

@@ -50,7 +50,7 @@ def numba_add() -> Callable[..., object]:
     """Compiled by numba for all threads; any rank."""
     from numba import njit, prange
 
-    @njit(parallel=True)  # type: ignore[untyped-decorator]
+    @njit(parallel=True)
     def run(x, y, out):  # type: ignore[no-untyped-def]
         for i in prange(x.size):
             out[i] = x[i] + y[i]
@@ -67,7 +67,7 @@ def numba_gelu() -> Callable[..., object]:
 
     half, one, scale, cubic = (np.float32(v) for v in (0.5, 1.0, 0.79788, 0.044715))
 
-    @njit(parallel=True)  # type: ignore[untyped-decorator]
+    @njit(parallel=True)
     def run(x, bias, out):  # type: ignore[no-untyped-def]
         for r in prange(x.shape[0]):
             for c in range(x.shape[1]):
@@ -83,7 +83,7 @@ def numba_softmax() -> Callable[..., object]:
     """Three loops a row, compiled by numba for all threads."""
     from numba import njit, prange
 
-    @njit(parallel=True)  # type: ignore[untyped-decorator]
+    @njit(parallel=True)
     def run(x, out):  # type: ignore[no-untyped-def]
         for r in prange(x.shape[0]):
             top = x[r, 0]

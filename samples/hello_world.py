@@ -1,7 +1,7 @@
 """Hello, world: add two tensors on the NPU's vector cores, or on the CPU where there is no NPU.
 
-    python samples/hello_world.py            run and compare with torch
-    python samples/hello_world.py --dump     also print the Ascend C that was compiled
+python samples/hello_world.py            run and compare with torch
+python samples/hello_world.py --dump     also print the Ascend C that was compiled
 """
 
 import torch

@@ -32,7 +32,9 @@ def main() -> None:
         softmax_kernel(x, out)
         torch.testing.assert_close(out, torch.softmax(x, dim=-1))
         worst = (out.sum(dim=-1) - 1).abs().max().item()
-        print(f"rows {rows:4}: equal to torch.softmax; row sums differ from 1 by at most {worst:.1e}")
+        print(
+            f"rows {rows:4}: equal to torch.softmax; row sums differ from 1 by at most {worst:.1e}"
+        )
     print("softmax: done")
 
 

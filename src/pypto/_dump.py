@@ -27,7 +27,7 @@ _SUFFIXES = {"tensor": "tensor.txt", "tile": "tile.txt", "ascendc": "cpp"}
 
 @dataclass(frozen=True, slots=True)
 class DumpRequest:
-    """Which levels to show, in the order of ``LEVELS``, and where: a directory or standard output."""
+    """Which levels to show, in the order of ``LEVELS``, and where: a directory or stdout."""
 
     levels: tuple[str, ...]
     directory: str | None = None

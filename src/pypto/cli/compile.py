@@ -38,6 +38,7 @@ def compile_command(parsed: argparse.Namespace) -> int:
         if parsed.arch is not None:
             _check_arch(parsed.arch)
         kernels = _kernels(parsed.module)
+        _check_shapes(shapes, kernels)
     except (_NotHere, PyptoError) as error:
         print(f"pypto compile: {error}", file=sys.stderr)
         return 2
@@ -108,6 +109,16 @@ def _shapes(given: list[str]) -> dict[str, tuple[int, ...]]:
     return shapes
 
 
+def _check_shapes(shapes: Mapping[str, object], kernels: Mapping[str, Any]) -> None:
+    known = {name for kernel in kernels.values() for name in _parameters(kernel)}
+    for name in shapes:
+        if name not in known:
+            raise _NotHere(
+                f"--shape names {name}, which is a parameter of no kernel here; "
+                f"there are {', '.join(sorted(known))}"
+            )
+
+
 def _check_arch(arch: str) -> None:
     from pypto import target
 
@@ -133,9 +144,7 @@ def _kernels(text: str) -> dict[str, Any]:
     module = _load(place)
     from pypto._jit import JitFunction
 
-    found = {
-        name: value for name, value in vars(module).items() if isinstance(value, JitFunction)
-    }
+    found = {name: value for name, value in vars(module).items() if isinstance(value, JitFunction)}
     if not found:
         raise _NotHere(f"{place} has no kernel: no function with @pypto.frontend.jit")
     if not wanted:

@@ -103,7 +103,9 @@ def _torch() -> Finding:
     version = _version("torch")
     if version is None:
         return Finding(
-            "torch", "problem", "not installed; kernels take its tensors: pip install 'pypto[torch]'"
+            "torch",
+            "problem",
+            "not installed; kernels take its tensors: pip install 'pypto[torch]'",
         )
     return Finding("torch", "ok", version)
 
