@@ -5,10 +5,14 @@ from __future__ import annotations
 import ctypes
 import os
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from pypto.error import BuildError
 
-__all__ = ["Binary", "Runtime", "load", "load_runtime"]
+if TYPE_CHECKING:
+    import torch
+
+__all__ = ["Binary", "DeviceStaging", "Runtime", "load", "load_runtime"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,7 +35,7 @@ class Runtime:
 class _RuntimeTable(ctypes.Structure):
     """The leading fields of ``PyptoRuntime``."""
 
-    _fields_ = [("abi_version", ctypes.c_uint32), ("workers", ctypes.c_uint32)]  # noqa: RUF012
+    _fields_ = [("abi_version", ctypes.c_uint32), ("workers", ctypes.c_uint32)]
 
 
 def load(path: str | os.PathLike[str], symbol: str) -> Binary:
@@ -76,3 +80,32 @@ def _open(path: str | os.PathLike[str]) -> ctypes.CDLL:
     except OSError as error:
         raise BuildError(f"cannot load the binary {name}: {error}") from error
 
+
+@dataclass(frozen=True, slots=True)
+class DeviceStaging:
+    """Runs kernels of the host on tensors of a torch device, by copies: a ``Staging``.
+
+    ``device`` is the type of the device, ``"npu"`` for the simulator with tensors of an NPU.
+    """
+
+    device: str = "npu"
+
+    def covers(self, tensor: torch.Tensor) -> bool:
+        """Whether the tensor is on the device, and a plain tensor there."""
+        import torch
+
+        return tensor.device.type == self.device and type(tensor) in (
+            torch.Tensor,
+            torch.nn.Parameter,
+        )
+
+    def fetch(self, tensor: torch.Tensor) -> torch.Tensor:
+        """A dense copy in host memory; waits for the device."""
+        return tensor.detach().cpu().contiguous()
+
+    def store(self, host: torch.Tensor, tensor: torch.Tensor) -> None:
+        """Copy ``host`` back; later work on the device sees it."""
+        import torch
+
+        with torch.no_grad():
+            tensor.copy_(host)

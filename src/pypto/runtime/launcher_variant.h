@@ -74,11 +74,12 @@ typedef struct {
 
 typedef enum { FAILED = -1, MISFIT = 0, FITS = 1, FITS_EMPTY = 2 } Match;
 
-/* New reference to the current scope in *out (NULL when there is no scope variable). */
+/* New reference to the current scope in *out; NULL when there is no scope variable, or when it
+ * holds nothing and has no default. */
 static int get_scope(PyObject** out) {
     *out = NULL;
     if (!scope_variable) return 0;
-    return PyContextVar_Get(scope_variable, Py_None, out);
+    return PyContextVar_Get(scope_variable, NULL, out);
 }
 
 static int capture_read(const Capture* row, PyObject** out) {
@@ -138,8 +139,9 @@ static int context_holds(const Variant* self) {
         PyObject* scope;
         if (get_scope(&scope) < 0) return -1;
         int same = scope == self->scope;
+        if (!same && scope && self->scope) same = exactly_equal(self->scope, scope, 0);
         Py_XDECREF(scope);
-        if (!same) return 0;
+        if (same != 1) return same;
     }
     return captures_hold(self);
 }

@@ -53,7 +53,7 @@ def torch_dtype(dtype: DataType) -> torch.dtype | None:
 def connect(launcher: LauncherModule, *, route: str | None = None) -> str:
     """Tell the launcher about torch; imports torch.
 
-    ``route`` is ``"dlpack"``, ``"attributes"``, or None for the fastest that this torch has. Returns
+    ``route`` is ``"dlpack"``, ``"attributes"``, or None for the fastest one there is. Returns
     the route that is used: ``"attributes"`` also when ``"dlpack"`` was asked for and is missing.
     """
     import torch

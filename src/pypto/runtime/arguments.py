@@ -1,0 +1,308 @@
+"""From the values of a call to its signature: what the launcher leaves to Python.
+
+``bind`` (in :mod:`pypto.runtime.parameters`) gives each parameter its value, :func:`classify`
+checks the values and makes the :class:`CallSignature` that a binary is looked up by,
+``normalise`` (in :mod:`pypto.runtime.memory`) copies what cannot be used as it stands, and
+:func:`variant_params` puts a signature into the launcher's words.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import enum
+import operator
+import types
+from collections.abc import Callable
+from typing import Any
+
+from pypto.error import Diagnostic, RtTypeError, RtValueError, raise_diagnostics
+from pypto.ir.signature import (
+    CallSignature,
+    ConstantSignature,
+    ParameterSignature,
+    ScalarSignature,
+    TensorSignature,
+)
+from pypto.runtime.memory import Prepared, alias_classes, normalise
+from pypto.runtime.parameters import NO_DEFAULT, Parameter, bind, parameters_of
+from pypto.runtime.tensor_checks import Staging, check_tensor, describe, is_tensor
+from pypto.runtime.torch_bridge import DLPACK_DTYPES
+
+__all__ = [
+    "NO_DEFAULT",
+    "Parameter",
+    "Prepared",
+    "Staging",
+    "bind",
+    "classify",
+    "normalise",
+    "parameters_of",
+    "plain_scalars",
+    "variant_params",
+]
+
+_INT64 = range(-(2**63), 2**63)
+
+
+def classify(
+    parameters: tuple[Parameter, ...],
+    values: tuple[object, ...],
+    staging: Staging | None = None,
+) -> CallSignature:
+    """The signature of a call that gives ``values``, one for each parameter.
+
+    Raises RtTypeError or RtValueError, with everything that is wrong with the arguments.
+    """
+    problems: list[Diagnostic] = []
+    found: list[ParameterSignature] = []
+    for parameter, value in zip(parameters, values, strict=True):
+        checked = _classify(parameter, value, staging)
+        if isinstance(checked, Diagnostic):
+            problems.append(checked)
+        else:
+            found.append(checked)
+    if not problems:
+        problems = _named_axis_problems(parameters, values, found)
+    raise_diagnostics(problems)
+    tensors = [
+        value
+        for value, signature in zip(values, found, strict=True)
+        if isinstance(signature, TensorSignature) and is_tensor(value)
+    ]
+    names = tuple(parameter.name for parameter in parameters)
+    return CallSignature(names, tuple(found), alias_classes(tensors))
+
+
+def _classify(
+    parameter: Parameter, value: object, staging: Staging | None
+) -> ParameterSignature | Diagnostic:
+    if parameter.tensor is not None:
+        return check_tensor(parameter, value, staging)
+    if is_tensor(value):
+        if parameter.annotated:
+            return _tensor_for_scalar(parameter, value)
+        return check_tensor(parameter, value, staging)
+    if parameter.annotation is int:
+        return _classify_int(parameter, value, annotated=True)
+    if parameter.annotation is float:
+        return _classify_float(parameter, value, annotated=True)
+    if isinstance(value, enum.Enum | bool):
+        return ConstantSignature(value)
+    if not parameter.annotated:
+        if _is_numpy_bool(value):
+            return ConstantSignature(bool(value))
+        if _is_index(value):
+            return _classify_int(parameter, value, annotated=False)
+        if isinstance(value, float) or _is_float_like(value):
+            return _classify_float(parameter, value, annotated=False)
+    return ConstantSignature(value)
+
+
+def _has_length(value: object) -> bool:
+    # By type, as the launcher does: a 0-d array has a length that cannot be taken.
+    return hasattr(type(value), "__len__")
+
+
+def _is_numpy_bool(value: object) -> bool:
+    return type(value).__module__ == "numpy" and type(value).__name__ in ("bool", "bool_")
+
+
+def _is_index(value: object) -> bool:
+    """Whether the value is an integer: an int, or convertible like NumPy's integer scalars."""
+    if isinstance(value, int):
+        return True
+    return hasattr(type(value), "__index__") and not _has_length(value)
+
+
+def _is_float_like(value: object) -> bool:
+    convertible = hasattr(type(value), "__float__") and not isinstance(value, type)
+    return convertible and not _has_length(value)
+
+
+def _refuse(
+    cls: type[RtTypeError] | type[RtValueError],
+    parameter: Parameter,
+    value: object,
+    message: str,
+    expected: str,
+    help: str | None = None,
+) -> Diagnostic:
+    return Diagnostic(
+        cls,
+        cls.default_code,
+        f"argument {parameter.name!r} {message}",
+        expected=expected,
+        got=describe(value),
+        help=help,
+        notes=parameter.notes,
+    )
+
+
+def _tensor_for_scalar(parameter: Parameter, value: object) -> Diagnostic:
+    annotation = parameter.annotation
+    kind = annotation.__name__ if isinstance(annotation, type) else repr(annotation)
+    return _refuse(
+        RtTypeError,
+        parameter,
+        value,
+        "is a tensor where a Python value belongs",
+        f"a value of {kind}",
+        f"{parameter.name}.item() is the number in a tensor of one element",
+    )
+
+
+def _classify_int(
+    parameter: Parameter, value: object, *, annotated: bool
+) -> ScalarSignature | Diagnostic:
+    try:
+        if not _is_index(value):
+            raise TypeError
+        number = _to_int(value)
+    except TypeError:
+        help = f"int({parameter.name}) cuts the fraction off" if _is_float_like(value) else None
+        return _refuse(RtTypeError, parameter, value, "is no integer", "an int", help)
+    if number not in _INT64:
+        return _refuse(
+            RtValueError,
+            parameter,
+            value,
+            "does not fit 64 bits",
+            "an int from -2**63 to 2**63 - 1",
+        )
+    return ScalarSignature("int", annotated)
+
+
+def _classify_float(
+    parameter: Parameter, value: object, *, annotated: bool
+) -> ScalarSignature | Diagnostic:
+    try:
+        if not (_is_index(value) or _is_float_like(value)):
+            raise TypeError
+        _to_float(value)
+    except TypeError:
+        return _refuse(RtTypeError, parameter, value, "is no number", "a float")
+    except OverflowError:
+        return _refuse(
+            RtValueError, parameter, value, "is too large for a float", "a number below 1.8e308"
+        )
+    return ScalarSignature("float", annotated)
+
+
+def _to_int(value: Any) -> int:
+    return operator.index(value) if not isinstance(value, int) else int.__index__(value)
+
+
+def _to_float(value: Any) -> float:
+    if isinstance(value, float):
+        return float.__float__(value)
+    return float(_to_int(value)) if _is_index(value) else float(value)
+
+
+def _named_axis_problems(
+    parameters: tuple[Parameter, ...],
+    values: tuple[object, ...],
+    found: list[ParameterSignature],
+) -> list[Diagnostic]:
+    """Axes of one name must have one size."""
+    first: dict[str, tuple[str, int, int]] = {}
+    problems = []
+    for parameter, value, signature in zip(parameters, values, found, strict=True):
+        if not (isinstance(signature, TensorSignature) and is_tensor(value)):
+            continue
+        sizes = tuple(value.shape) or (1,)
+        for axis, name in enumerate(signature.axis_names):
+            if name is None:
+                continue
+            size = int(sizes[axis])
+            other, other_axis, wanted = first.setdefault(name, (parameter.name, axis, size))
+            if size != wanted:
+                message = f"has size {size} in axis {axis}, and axes named {name!r} must be equal"
+                expected = f"{wanted}, as axis {other_axis} of {other!r}"
+                problems.append(_refuse(RtValueError, parameter, value, message, expected))
+    return problems
+
+
+def plain_scalars(signature: CallSignature, values: tuple[object, ...]) -> tuple[object, ...]:
+    """``values`` with each run-time scalar as a plain int or float."""
+
+    def plain(parameter: ParameterSignature, value: object) -> object:
+        if not isinstance(parameter, ScalarSignature):
+            return value
+        return _to_int(value) if parameter.kind == "int" else _to_float(value)
+
+    return tuple(map(plain, signature.parameters, values))
+
+
+def variant_params(signature: CallSignature) -> tuple[tuple[Any, ...], ...]:
+    """``params`` of the launcher's Variant for calls of this signature."""
+    return tuple(map(_variant_param, signature.parameters))
+
+
+def _variant_param(parameter: ParameterSignature) -> tuple[Any, ...]:
+    if isinstance(parameter, TensorSignature):
+        sizes = tuple(-1 if size is None else size for size in parameter.sizes)
+        return ("tensor", DLPACK_DTYPES[parameter.dtype], sizes)
+    if isinstance(parameter, ScalarSignature):
+        return (parameter.kind, parameter.annotated)
+    if _is_plain(parameter.value):
+        return ("constant", parameter.value)
+    return ("constant", parameter.value, _comparison(parameter.value))
+
+
+#: Types of values that never change and whose objects are theirs alone.
+_SINGLETONS = (enum.Enum, type, types.FunctionType, types.BuiltinFunctionType, types.ModuleType)
+_PLAIN = (type(None), bool, int, float, complex, str, bytes)
+
+
+def _is_plain(value: object) -> bool:
+    """Whether the launcher can compare the value: plain values, containers of them, singletons."""
+    if type(value) in _PLAIN or isinstance(value, _SINGLETONS):
+        return True
+    if type(value) in (tuple, list):
+        return all(map(_is_plain, value))  # type: ignore[call-overload]
+    if type(value) is dict:
+        return all(map(_is_plain, value)) and all(map(_is_plain, value.values()))
+    return f"{type(value).__module__}.{type(value).__name__}" in ("torch.dtype", "torch.device")
+
+
+def _comparison(expected: object) -> Callable[[object], bool]:
+    """A function that tells whether a value has the content that ``expected`` has now."""
+    wanted = _content(expected)
+
+    def same(value: object) -> bool:
+        return type(value) is type(expected) and _content(value) == wanted
+
+    return same
+
+
+def _content(value: object) -> object:
+    """A comparable copy of a value, exact to type and printed form."""
+    kind = type(value)
+    if kind in (tuple, list):
+        return (kind, tuple(map(_content, value)))  # type: ignore[call-overload]
+    if kind is dict:
+        items = value.items()  # type: ignore[attr-defined]
+        return (kind, tuple((_content(key), _content(item)) for key, item in items))
+    if dataclasses.is_dataclass(value) and not isinstance(value, type):
+        fields = dataclasses.fields(value)
+        return (kind, tuple((f.name, _content(getattr(value, f.name))) for f in fields))
+    if kind in _PLAIN:
+        return (kind, repr(value))
+    if type(value).__module__ == "numpy" and hasattr(value, "dtype") and not _has_length(value):
+        return (kind, repr(value))
+    return _Same(value)
+
+
+class _Same:
+    """Equal when it holds the same object; keeps the object alive, so its id stays its own."""
+
+    __slots__ = ("value",)
+
+    def __init__(self, value: object) -> None:
+        self.value = value
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, _Same) and other.value is self.value
+
+    def __hash__(self) -> int:
+        return id(self.value)

@@ -1,0 +1,228 @@
+"""Which tensors share memory, and copies for those that a kernel cannot use as they stand.
+
+A kernel reads and writes dense tensors, and a written tensor shares memory with another one only
+where it is exactly the same (then the kernel was compiled for that). :func:`normalise` brings
+a call into this form: it copies inputs, and outputs there and back.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from pypto.error import Diagnostic, RtValueError, raise_diagnostics
+from pypto.runtime.parameters import Parameter
+from pypto.runtime.tensor_checks import Staging, describe, is_tensor
+
+if TYPE_CHECKING:
+    import torch
+
+__all__ = ["Prepared", "alias_classes", "normalise"]
+
+#: Above this many elements overlapping extents count as overlapping elements: telling them apart
+#: needs one integer for each element.
+EXACT_OVERLAP_LIMIT = 1 << 22
+
+
+@dataclass(frozen=True, slots=True)
+class _Store:
+    host: torch.Tensor
+    target: torch.Tensor
+    staging: Staging | None
+
+    def run(self) -> None:
+        import torch
+
+        if self.staging is not None:
+            self.staging.store(self.host, self.target)
+            return
+        with torch.no_grad():
+            self.target.copy_(self.host)
+
+
+@dataclass(frozen=True, slots=True)
+class Prepared:
+    """Arguments that a kernel can use. After the kernel, :meth:`finish` copies outputs back."""
+
+    args: tuple[object, ...]
+    stores: tuple[_Store, ...] = field(default=())
+
+    def finish(self) -> None:
+        for store in self.stores:
+            store.run()
+
+
+def alias_classes(tensors: Sequence[torch.Tensor]) -> tuple[int, ...]:
+    """A class number for each tensor: equal for tensors that are exactly the same memory.
+
+    The same means: address, shape, strides and dtype. Empty tensors share nothing.
+    """
+    seen: dict[object, int] = {}
+    return tuple(
+        seen.setdefault(_identity(tensor, number), len(seen))
+        for number, tensor in enumerate(tensors)
+    )
+
+
+def _identity(tensor: torch.Tensor, number: int) -> object:
+    if tensor.numel() == 0:
+        return number
+    shape = tuple(tensor.shape) or (1,)
+    strides = tuple(tensor.stride()) or (1,)
+    steps = tuple(step for step, size in zip(strides, shape, strict=True) if size != 1)
+    return (tensor.data_ptr(), shape, steps, tensor.dtype, tensor.is_neg())
+
+
+def normalise(
+    kernel: str,
+    parameters: tuple[Parameter, ...],
+    values: tuple[object, ...],
+    written: frozenset[str],
+    *,
+    whole: frozenset[str] = frozenset(),
+    staging: Staging | None = None,
+) -> Prepared:
+    """Arguments for ``kernel`` made of checked ``values``, one for each parameter.
+
+    ``written`` names the tensor parameters that the kernel writes, ``whole`` those of which it
+    writes every element (their old values are not copied in). Dense tensors are passed on; others
+    are replaced by dense copies. An input that partly overlaps a written tensor is copied, so that
+    it keeps its old values. Raises RtValueError for a written tensor that overlaps itself or
+    another written tensor.
+    """
+    found = [
+        (parameter, value)
+        for parameter, value in zip(parameters, values, strict=True)
+        if is_tensor(value)
+    ]
+    outputs = [(p, value) for p, value in found if p.name in written and value.numel() != 0]
+    raise_diagnostics(_output_problems(kernel, outputs))
+    made: dict[object, torch.Tensor] = {}
+    stores: list[_Store] = []
+    dense: dict[str, torch.Tensor] = {}
+    output_ids = {_identity(value, -1) for _, value in outputs}
+    by_output_first = sorted(found, key=lambda pair: pair[0].name not in written)
+    for number, (parameter, value) in enumerate(by_output_first):
+        identity = _identity(value, number)
+        is_output = parameter.name in written
+        clash = identity not in output_ids and any(
+            share_elements(value, output) for _, output in outputs
+        )
+        if identity not in made:
+            staged = staging is not None and staging.covers(value)
+            usable = not staged and not clash and value.is_contiguous() and not value.is_neg()
+            copy_in = not (is_output and parameter.name in whole)
+            made[identity] = (
+                value if usable else _dense_copy(value, staging if staged else None, copy_in)
+            )
+            if is_output and not usable:
+                stores.append(_Store(made[identity], value, staging if staged else None))
+        dense[parameter.name] = made[identity]
+    args = tuple(
+        dense[parameter.name] if parameter.name in dense else value
+        for parameter, value in zip(parameters, values, strict=True)
+    )
+    return Prepared(args, tuple(stores))
+
+
+def _dense_copy(value: torch.Tensor, staging: Staging | None, copy_in: bool) -> torch.Tensor:
+    import torch
+
+    with torch.no_grad():
+        if staging is not None:
+            return staging.fetch(value)
+        made = torch.empty(tuple(value.shape), dtype=value.dtype)
+        return made.copy_(value) if copy_in else made
+
+
+def _output_problems(
+    kernel: str, outputs: list[tuple[Parameter, torch.Tensor]]
+) -> list[Diagnostic]:
+    problems = []
+    for number, (parameter, value) in enumerate(outputs):
+        if overlaps_itself(value):
+            problems.append(
+                Diagnostic(
+                    RtValueError,
+                    RtValueError.default_code,
+                    f"argument {parameter.name!r} is written by {kernel}() and its elements share "
+                    "memory",
+                    expected="a tensor whose elements are all apart",
+                    got=f"{describe(value)}, strides {list(value.stride())}",
+                    help=f"pass {parameter.name}.clone() or an unexpanded tensor",
+                    notes=parameter.notes,
+                )
+            )
+        for other, second in outputs[number + 1 :]:
+            if share_elements(value, second):
+                problems.append(
+                    Diagnostic(
+                        RtValueError,
+                        RtValueError.default_code,
+                        f"arguments {parameter.name!r} and {other.name!r} are both written by "
+                        f"{kernel}() and share memory",
+                        expected="written tensors that are apart",
+                        got=f"{describe(value)} and {describe(second)}",
+                        help=f"pass a separate tensor for {other.name!r}",
+                    )
+                )
+    return problems
+
+
+def _extent(tensor: torch.Tensor) -> tuple[int, int]:
+    """First byte of a non-empty tensor and the one after its last; strides are not negative."""
+    last = sum((n - 1) * s for n, s in zip(tensor.shape, tensor.stride(), strict=True))
+    first = tensor.data_ptr()
+    return first, first + (last + 1) * tensor.element_size()
+
+
+def share_elements(a: torch.Tensor, b: torch.Tensor) -> bool:
+    """Whether some byte belongs to both tensors.
+
+    Exact for tensors of one element size that are not too large; else True when their extents
+    overlap.
+    """
+    import torch
+
+    if a.numel() == 0 or b.numel() == 0:
+        return False
+    (first_a, end_a), (first_b, end_b) = _extent(a), _extent(b)
+    if end_a <= first_b or end_b <= first_a:
+        return False
+    size = a.element_size()
+    apart = first_b - first_a
+    if size != b.element_size() or apart % size or (a.is_contiguous() and b.is_contiguous()):
+        return True
+    if max(a.numel(), b.numel()) > EXACT_OVERLAP_LIMIT:
+        return True
+    shared = torch.isin(_offsets(a), _offsets(b) + apart // size)
+    return bool(shared.any())
+
+
+def overlaps_itself(tensor: torch.Tensor) -> bool:
+    """Whether two elements of the tensor are the same memory; True when that is too dear to tell."""
+    reach = 0
+    axes = [(s, n) for n, s in zip(tensor.shape, tensor.stride(), strict=True) if n != 1]
+    if tensor.numel() == 0:
+        return False
+    for stride, size in sorted(axes):
+        if stride <= reach:
+            break
+        reach += (size - 1) * stride
+    else:
+        return False
+    if any(stride == 0 for stride, _ in axes) or tensor.numel() > EXACT_OVERLAP_LIMIT:
+        return True
+    return int(_offsets(tensor).unique().numel()) != tensor.numel()
+
+
+def _offsets(tensor: torch.Tensor) -> torch.Tensor:
+    """The offset of each element from the first, in elements, as a flat int64 tensor."""
+    import torch
+
+    offsets = torch.zeros(1, dtype=torch.int64)
+    for size, stride in zip(tensor.shape, tensor.stride(), strict=True):
+        steps = torch.arange(size, dtype=torch.int64) * stride
+        offsets = (offsets[:, None] + steps).reshape(-1)
+    return offsets

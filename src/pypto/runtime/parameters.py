@@ -1,0 +1,196 @@
+"""The parameters of a kernel: names, annotations, defaults, and the values of one call."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from pypto.error import Diagnostic, FeTypeError, RtTypeError
+from pypto.language.annotation import TensorAnnotation
+
+__all__ = ["NO_DEFAULT", "Parameter", "bind", "parameters_of"]
+
+
+class _NoDefault:
+    """The type of :data:`NO_DEFAULT`."""
+
+    def __repr__(self) -> str:
+        return "NO_DEFAULT"
+
+
+#: Stands for a default that is not there.
+NO_DEFAULT = _NoDefault()
+
+_BARE = TensorAnnotation()
+
+
+@dataclass(frozen=True, slots=True)
+class Parameter:
+    """One parameter of a kernel.
+
+    ``annotation`` is the evaluated annotation, ``inspect.Parameter.empty`` without one. ``where``
+    says where it stands (``file:line:col``), for messages; None when that is not known.
+    """
+
+    name: str
+    annotation: object = inspect.Parameter.empty
+    default: object = NO_DEFAULT
+    where: str | None = None
+
+    @property
+    def tensor(self) -> TensorAnnotation | None:
+        """The annotation as that of a tensor; None when it is none."""
+        if isinstance(self.annotation, TensorAnnotation):
+            return self.annotation
+        if isinstance(self.annotation, type) and issubclass(self.annotation, TensorAnnotation):
+            return _BARE
+        return None
+
+    @property
+    def annotated(self) -> bool:
+        return self.annotation is not inspect.Parameter.empty
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """Lines for a message about this parameter."""
+        return () if self.where is None else (f"annotated at {self.where}",)
+
+
+def parameters_of(function: Callable[..., Any], where: str | None = None) -> tuple[Parameter, ...]:
+    """The parameters of a kernel's function, with annotations given as strings evaluated.
+
+    ``where`` is the position that messages name for all of them. Strings are evaluated in the
+    globals of the function and its closure. Raises FeTypeError for ``*args``, ``**kwargs``,
+    keyword-only and positional-only parameters, and for an annotation that cannot be evaluated.
+    """
+    found = []
+    for parameter in inspect.signature(function).parameters.values():
+        if parameter.kind is not inspect.Parameter.POSITIONAL_OR_KEYWORD:
+            raise FeTypeError(
+                [
+                    Diagnostic(
+                        FeTypeError,
+                        FeTypeError.default_code,
+                        f"the kernel {function.__name__}() has the {parameter.kind.description} "
+                        f"parameter {parameter.name!r}",
+                        expected="parameters that can be given by position and by name",
+                        got=str(parameter),
+                        help="write one plain parameter for each argument",
+                    )
+                ]
+            )
+        annotation = parameter.annotation
+        if isinstance(annotation, str):
+            annotation = _evaluate(function, parameter.name, annotation)
+        default = parameter.default
+        found.append(
+            Parameter(
+                parameter.name,
+                annotation,
+                NO_DEFAULT if default is inspect.Parameter.empty else default,
+                where,
+            )
+        )
+    return tuple(found)
+
+
+def _evaluate(function: Callable[..., Any], name: str, text: str) -> object:
+    closure = getattr(function, "__closure__", None) or ()
+    names = function.__code__.co_freevars
+    cells: dict[str, object] = {}
+    for free, cell in zip(names, closure, strict=True):
+        try:
+            cells[free] = cell.cell_contents
+        except ValueError:  # not assigned yet
+            continue
+    try:
+        # The user's own annotation, evaluated where Python itself would have evaluated it.
+        return eval(text, function.__globals__, cells)
+    except Exception as error:
+        raise FeTypeError(
+            [
+                Diagnostic(
+                    FeTypeError,
+                    FeTypeError.default_code,
+                    f"the annotation of parameter {name!r} of {function.__name__}() cannot be "
+                    "evaluated",
+                    got=f"{text!r}: {type(error).__name__}: {error}",
+                    help="names in an annotation must be globals or variables of an enclosing "
+                    "function that the kernel uses",
+                )
+            ]
+        ) from error
+
+
+def bind(
+    kernel: str,
+    parameters: tuple[Parameter, ...],
+    args: tuple[object, ...],
+    kwargs: Mapping[str, object],
+) -> tuple[object, ...]:
+    """The value of each parameter in a call ``kernel(*args, **kwargs)``, defaults filled in.
+
+    Raises RtTypeError, with everything that is wrong: too many positional arguments, an unknown
+    keyword, an argument given twice, an argument missing.
+    """
+    names = [parameter.name for parameter in parameters]
+    problems = []
+    if len(args) > len(parameters):
+        problems.append(
+            _refused(
+                f"{kernel}() got too many arguments",
+                expected=f"{_count(len(parameters))} ({', '.join(names)})",
+                got=f"{_count(len(args))}",
+            )
+        )
+    values: dict[str, object] = dict(zip(names, args, strict=False))
+    for name, value in kwargs.items():
+        if name not in names:
+            problems.append(_unknown(kernel, name, names))
+        elif name in values:
+            problems.append(
+                _refused(
+                    f"{kernel}() got two values for {name!r}",
+                    expected="one value for each parameter",
+                    got=f"one by position {names.index(name) + 1} and one by keyword",
+                )
+            )
+        else:
+            values[name] = value
+    missing = [p.name for p in parameters if p.name not in values and p.default is NO_DEFAULT]
+    if missing:
+        given = ", ".join(name for name in names if name in values) or "nothing"
+        problems.append(
+            _refused(
+                f"{kernel}() misses {', '.join(map(repr, missing))}",
+                expected=f"{_count(len(parameters))} ({', '.join(names)})",
+                got=given,
+            )
+        )
+    if problems:
+        raise RtTypeError(problems)
+    return tuple(values.get(p.name, p.default) for p in parameters)
+
+
+def _count(number: int) -> str:
+    return f"{number} argument{'' if number == 1 else 's'}"
+
+
+def _refused(message: str, *, expected: str, got: str, help: str | None = None) -> Diagnostic:
+    return Diagnostic(
+        RtTypeError, RtTypeError.default_code, message, expected=expected, got=got, help=help
+    )
+
+
+def _unknown(kernel: str, name: str, names: list[str]) -> Diagnostic:
+    import difflib
+
+    near = difflib.get_close_matches(name, names, n=1)
+    return _refused(
+        f"{kernel}() has no parameter {name!r}",
+        expected=f"one of {', '.join(names)}" if names else "no arguments",
+        got=f"{name}=...",
+        help=f"did you mean {near[0]!r}?" if near else None,
+    )
