@@ -37,6 +37,8 @@ def decompose(kernel: Kernel) -> tuple[Kernel, tuple[Use, ...]]:
         elif isinstance(statement, Store):
             value = renamed.get(statement.value, statement.value)
             body.append(replace(statement, value=value))
+        elif statement.op == "fill":
+            body.append(statement)  # the front end's own: a scalar stored to a region
         else:
             use = replace(statement, args=tuple(current(a) for a in statement.args))
             build = Lowering(use, next_id)

@@ -1,0 +1,226 @@
+"""Planning on-chip memory: a slot for every local, an address and size for every slot.
+
+Positions are the instructions of a plan in program order, loops once; what lives across a loop's
+repetition lives through the whole loop. A slot may be used by one local after another when their
+lifetimes do not meet, or exactly meet in an instruction that may write its own operand.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from pypto.ir.dtype import DataType
+from pypto.ir.tile import Area, Instr, Kind, Local, Slot
+from pypto.passes.select import Draft, DraftBlock
+
+__all__ = ["Capacity", "Memory", "plan_slots", "slot_bytes"]
+
+BLOCK = 32  # bytes; every slot starts at a multiple
+LIBRARY_SCRATCH = 8192  # bytes; library functions cut their work to what they get
+
+
+@dataclass(frozen=True, slots=True)
+class Capacity:
+    """What one step may hold: elements of a FULL local, rows, and elements of a ROW local."""
+
+    step: int
+    rows: int
+    row: int
+
+
+def slot_bytes(kind: Kind, dtype: DataType, capacity: Capacity) -> int:
+    """Bytes of a slot for a local of ``kind`` and ``dtype``."""
+    size = dtype.bytes
+    rows8 = _up(capacity.rows, 8)
+    wanted = {
+        Kind.FULL: capacity.step * size,
+        Kind.COL: rows8 * size,
+        Kind.ROW: capacity.row * size,
+        Kind.ONE: BLOCK,
+        Kind.COL_BLOCKS: rows8 * BLOCK,
+        Kind.ONE_BLOCKS: 8 * BLOCK,
+        Kind.FOLD: capacity.rows * 256,
+        Kind.FOLD_TWICE: capacity.rows * 512,
+        Kind.BYTES: LIBRARY_SCRATCH,
+    }[kind]
+    return _up(wanted, BLOCK)
+
+
+def _up(value: int, unit: int) -> int:
+    return -(-value // unit) * unit
+
+
+@dataclass(slots=True)
+class _Life:
+    """First and last position at which a local is needed."""
+
+    first: int
+    last: int
+
+
+@dataclass(slots=True)
+class Memory:
+    """The slots of a plan, by area, in address order."""
+
+    slots: list[Slot] = field(default_factory=list)
+
+    def layout(self, capacity: Capacity) -> dict[Area, int]:
+        """Give each slot its offset and size; return the bytes of one buffer of each area."""
+        areas: dict[Area, int] = {}
+        for slot in self.slots:
+            slot.offset = areas.get(slot.area, 0)
+            slot.bytes = slot_bytes(slot.kind, slot.dtype, capacity)
+            areas[slot.area] = slot.offset + slot.bytes
+        return areas
+
+    def total(self, capacity: Capacity, depth: int) -> int:
+        """On-chip bytes of the plan with ``depth`` buffers in the step's queues."""
+        areas = self.layout(capacity)
+        return sum(b * (depth if a in (Area.IN, Area.OUT) else 1) for a, b in areas.items())
+
+
+class _Positions:
+    """Program order of a draft's instructions, and the loops around them."""
+
+    def __init__(self, draft: Draft) -> None:
+        self.block_range: dict[int, tuple[int, int]] = {}  # id(block) -> first, last position
+        self.loops: list[tuple[int, int]] = []
+        position = 0
+        for block in draft.blocks():
+            end = position + len(block.instrs) + 1
+            self.block_range[id(block)] = (position, end)
+            position = end + 1
+        self.end = position
+        chunked = draft.form == "chunks"
+        self.loops = [self.block_range[id(p.step)] for p in draft.phases] if chunked else []
+        first = self.block_range[id(draft.head)][0]
+        self.loops.append((first, self.end))  # the tile loop
+
+
+def plan_slots(draft: Draft) -> Memory:
+    """Assign a slot to every local of ``draft``."""
+    return _Planner(draft).run()
+
+
+class _Planner:
+    def __init__(self, draft: Draft) -> None:
+        self.draft = draft
+        self.positions = _Positions(draft)
+        self.lives: dict[Local, _Life] = {}
+        self.memory = Memory()
+        self.busy: dict[Slot, list[Local]] = {}
+        self.makers: dict[Local, Instr] = {}  # the first instruction that writes a local
+        self.home: dict[Local, Slot] = {}  # slots that queues dictate
+
+    def run(self) -> Memory:
+        for block in self.draft.blocks():
+            self._measure(block)
+        for local, life in self.lives.items():
+            self._stretch(life)
+        areas = {
+            id(self.draft.prologue): (Area.CONST, Area.CALC),
+            id(self.draft.head): (Area.HEAD, Area.CALC),
+            id(self.draft.tail): (Area.HEAD, Area.TAIL),
+        }
+        for block in self.draft.blocks():
+            into, out = areas.get(id(block), (Area.IN, Area.OUT))
+            for copy in block.loads:
+                self._fixed(copy.local, into)
+            for copy in block.stores:
+                if copy.local not in self.home:
+                    self._fixed(copy.local, out)
+        for block in self.draft.blocks():
+            start, _ = self.positions.block_range[id(block)]
+            for index, instr in enumerate(block.instrs):
+                self._assign(instr, start + index + 1)
+        return self.memory
+
+    def _measure(self, block: DraftBlock) -> None:
+        start, end = self.positions.block_range[id(block)]
+        for copy in block.loads:
+            self._touch(copy.local, start)
+        for index, instr in enumerate(block.instrs):
+            self.makers.setdefault(instr.dst, instr)
+            for local in (*instr.srcs, *instr.scratch, instr.dst):
+                self._touch(local, start + index + 1)
+        for copy in block.stores:
+            self._touch(copy.local, end)
+
+    def _touch(self, local: Local, position: int) -> None:
+        life = self.lives.setdefault(local, _Life(position, position))
+        life.last = max(life.last, position)
+
+    def _stretch(self, life: _Life) -> None:
+        for first, last in self.positions.loops:
+            if life.first < first <= life.last:
+                life.last = max(life.last, last)
+
+    def _fixed(self, local: Local, area: Area) -> None:
+        slot = Slot(area, local.kind, local.dtype)
+        self.memory.slots.append(slot)
+        self.home[local] = slot
+        self._occupy(slot, local)
+
+    def _occupy(self, slot: Slot, local: Local) -> None:
+        local.slot = slot
+        self.busy.setdefault(slot, []).append(local)
+
+    def _assign(self, instr: Instr, position: int) -> None:
+        for scratch in instr.scratch:
+            if scratch.slot is None:
+                self._occupy(self._find(scratch, None, position), scratch)
+        if instr.dst.slot is None:
+            self._occupy(self._find(instr.dst, instr, position), instr.dst)
+
+    def _find(self, local: Local, instr: Instr | None, position: int) -> Slot:
+        life = self.lives[local]
+        if instr is not None and instr.in_place:
+            for source in instr.srcs:
+                slot = source.slot
+                dying = self.lives[source].last == position
+                if slot is not None and dying and self._suits(slot, local, life, position):
+                    return slot
+        for slot in self.memory.slots:
+            if slot.area is not Area.IN and self._suits(slot, local, life, None):
+                return slot
+        for slot in self.memory.slots:
+            if slot.area is Area.IN and self._suits(slot, local, life, None):
+                return slot
+        slot = Slot(Area.CALC, local.kind, local.dtype)
+        self.memory.slots.append(slot)
+        return slot
+
+    def _suits(self, slot: Slot, local: Local, life: _Life, meeting: int | None) -> bool:
+        """True when ``slot`` has the right size and is free during ``life``; a user that ends at
+        ``meeting``, where ``local`` begins, does not disturb."""
+        if (slot.kind, slot.dtype.bytes) != (local.kind, local.dtype.bytes):
+            return False
+        if slot.area in (Area.CONST, Area.HEAD, Area.TAIL):
+            return False
+        if slot.area in (Area.IN, Area.OUT) and not self._same_step(slot, life):
+            return False
+        for user in self.busy[slot]:
+            other = self.lives[user]
+            if meeting is not None and other.last == meeting == life.first:
+                continue
+            if other.first == life.last and self._in_place(user, local):
+                continue
+            if other.first <= life.last and other.last >= life.first:
+                return False
+        return True
+
+    def _in_place(self, later: Local, source: Local) -> bool:
+        """True when ``later`` begins in an instruction that may overwrite ``source``."""
+        maker = self.makers.get(later)
+        return maker is not None and maker.in_place and source in maker.srcs
+
+    def _same_step(self, slot: Slot, life: _Life) -> bool:
+        """Queue slots are handed back each step: only locals of the same step may use one."""
+        owner = self.lives[self.busy[slot][0]]
+        return any(
+            first <= owner.first and owner.last <= last and first <= life.first and life.last <= last
+            for first, last in self._steps()
+        )
+
+    def _steps(self) -> list[tuple[int, int]]:
+        return [self.positions.block_range[id(p.step)] for p in self.draft.phases]

@@ -1,0 +1,211 @@
+"""From a stage to its plans: the forms it can run in, step capacities, memory, barriers."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from pypto.error import Diagnostic, PassError
+from pypto.ir.expr import as_int
+from pypto.ir.tile import Form, Instr, Kind, Phase, Plan, TileStage
+from pypto.passes.fuse import Stage
+from pypto.passes.memory import Capacity, Memory, plan_slots
+from pypto.passes.select import Draft, select
+from pypto.passes.space import Layout, merge_axes
+from pypto.passes.synchronize import finish_block, synchronize
+from pypto.target import Target
+
+__all__ = ["plan_stage"]
+
+ROWS_LIMIT = 248  # repeat counts are 8 bits; Brcb takes rows in eights
+REPEATS = 255
+DYNAMIC_ROWS = 64  # rows that a step may hold when the row length is known at launch only
+
+# CPU cost of an instruction per element, in nanoseconds of one core: for the choice between one
+# thread and all of them only.
+_COST = {"Exp": 0.4, "Ln": 0.5, "Tanh": 0.8, "Sigmoid": 0.6, "Power": 3.0, "Div": 0.15}
+
+
+@dataclass(frozen=True, slots=True)
+class _Choice:
+    capacity: Capacity
+    depth: int
+
+
+def plan_stage(stage: Stage, target: Target, unit: int, sync: bool) -> TileStage:
+    """``stage`` with memory and barriers planned. ``unit``: elements of the user's tile."""
+    layout = merge_axes(stage)
+    lines = []
+    for node in stage.nodes:
+        if node.statement.span not in lines:
+            lines.append(node.statement.span)
+    for store, _ in stage.stores:
+        if store.span not in lines:
+            lines.append(store.span)
+    plans = tuple(_plans(stage, layout, target, unit))
+    return TileStage(plans, sync, tuple(lines))
+
+
+def _plans(stage: Stage, layout: Layout, target: Target, unit: int) -> list[Plan]:
+    if not layout.has_rows and stage.reduced is None:
+        return [_plan(stage, layout, "run", target, unit)]
+    cols = as_int(layout.space.cols)
+    if cols is None:
+        return [
+            _plan(stage, layout, "rows", target, unit),
+            _plan(stage, layout, "chunks", target, unit),
+        ]
+    if cols > 0:
+        try:
+            return [_plan(stage, layout, "rows", target, unit)]
+        except _DoesNotFit:
+            pass
+    return [_plan(stage, layout, "chunks", target, unit)]
+
+
+class _DoesNotFit(Exception):
+    """Not even the smallest step fits."""
+
+
+def _plan(stage: Stage, layout: Layout, form: Form, target: Target, unit: int) -> Plan:
+    draft = select(stage, layout, form)
+    memory = plan_slots(draft)
+    align = _alignment(draft)
+    try:
+        choice = _choose(draft, memory, target.ub_budget, align, unit)
+    except _DoesNotFit:
+        if form == "rows":
+            raise
+        span = stage.nodes[0].statement.span
+        message = "the stage needs more on-chip memory than there is, even for the smallest step"
+        raise PassError(
+            [
+                Diagnostic(
+                    PassError, "F40001", message, span,
+                    expected=f"at most {target.ub_budget} bytes",
+                    help="split the kernel: store an intermediate value to a tensor",
+                )
+            ]
+        ) from None  # fmt: skip
+    areas = memory.layout(choice.capacity)
+    barriers = synchronize(draft)
+    finish = {id(b): finish_block(b, barriers[id(b)]) for b in draft.blocks()}
+    phases = tuple(
+        Phase(finish[id(p.start)], finish[id(p.step)], finish[id(p.finish)]) for p in draft.phases
+    )
+    per_element, per_row = _density(memory, choice.depth)
+    single_pass = len(draft.phases) == 1 and not draft.phases[0].start.instrs
+    return Plan(
+        form=form,
+        space=layout.space,
+        step_max=choice.capacity.step,
+        rows_max=choice.capacity.rows,
+        align=align,
+        unit=unit,
+        cols_max=choice.capacity.row if form == "rows" else None,
+        parallel_chunks=form == "chunks" and single_pass and not finish[id(draft.tail)].stores,
+        prologue=finish[id(draft.prologue)],
+        head=finish[id(draft.head)],
+        phases=phases,
+        tail=finish[id(draft.tail)],
+        areas=areas,
+        depth=choice.depth,
+        bytes_per_element=per_element,
+        bytes_per_row=per_row,
+        cost=_cost(draft),
+    )
+
+
+def _alignment(draft: Draft) -> int:
+    """Elements that a row's pitch must be a multiple of: 32 bytes of the narrowest dtype."""
+    sizes = [
+        x.dtype.bytes
+        for b in draft.blocks()
+        for x in [c.local for c in b.loads] + [i.dst for i in b.instrs]
+        if x.kind in (Kind.FULL, Kind.ROW)
+    ]
+    return 32 // min(sizes, default=4)
+
+
+def _instrs(draft: Draft) -> list[Instr]:
+    return [i for b in draft.blocks() for i in b.instrs]
+
+
+def _choose(draft: Draft, memory: Memory, budget: int, align: int, unit: int) -> _Choice:
+    """The largest step that fits, double-buffered if a useful one does, else single-buffered."""
+    strided = [
+        i for i in _instrs(draft) if i.form not in ("count", "cast", "library", "fill", "move")
+    ]
+    narrow = min((i.dst.dtype.bytes for i in strided), default=1)
+    limit = REPEATS * (256 // max(narrow, 2)) if strided else budget
+    if any(i.dst.dtype.bytes == 4 or any(s.dtype.bytes >= 4 for s in i.srcs) for i in strided):
+        limit = min(limit, REPEATS * 64)
+    make = _capacities(draft, align, unit, limit)
+    for depth in (2, 1):
+        capacity = _largest(make, lambda c, d=depth: memory.total(c, d) <= budget)  # type: ignore[misc]
+        if capacity is not None and (depth == 1 or _useful(draft, capacity)):
+            return _Choice(capacity, depth)
+    raise _DoesNotFit
+
+
+def _useful(draft: Draft, capacity: Capacity) -> bool:
+    """Whether a double-buffered step is worth having: not a sliver, or a whole row anyway."""
+    return draft.form == "rows" or capacity.step >= 256
+
+
+def _capacities(
+    draft: Draft, align: int, unit: int, limit: int
+) -> tuple[Callable[[int], Capacity], int]:
+    """How a capacity grows with a count, and the largest count worth trying."""
+    cols = as_int(draft.layout.space.cols)
+    if draft.form == "rows" and cols is not None:
+        pitch = -(-cols // align) * align
+        if pitch > limit:
+            raise _DoesNotFit
+        rows = as_int(draft.layout.space.rows)
+        most = min(ROWS_LIMIT, max(rows if rows is not None else ROWS_LIMIT, 1))
+        return lambda n: Capacity(n * pitch, n, pitch), most
+    granule = max(64, align)
+    if draft.form == "rows":
+        return lambda n: Capacity(n * granule, DYNAMIC_ROWS, n * granule), limit // granule
+    if unit > granule and unit <= 4096 and unit % align == 0:
+        granule = unit
+    most = limit // granule
+    total = as_int(draft.layout.space.cols)
+    if total is not None:
+        most = min(most, max(1, -(-total // granule)))
+    return lambda n: Capacity(n * granule, 1, n * granule), most
+
+
+def _largest(
+    make: tuple[Callable[[int], Capacity], int], fits: Callable[[Capacity], bool]
+) -> Capacity | None:
+    grow, most = make
+    low, high = 0, most
+    while low < high:
+        middle = (low + high + 1) // 2
+        if fits(grow(middle)):
+            low = middle
+        else:
+            high = middle - 1
+    if low == 0:
+        return None
+    if low > 8 and grow(low).rows > 8:
+        low -= low % 8
+    return grow(low)
+
+
+def _density(memory: Memory, depth: int) -> tuple[int, int]:
+    """Bytes touched per element of a step and per row of it, each buffer counted once."""
+    del depth  # a CPU reuses one buffer of a queue
+    per_element = sum(s.dtype.bytes for s in memory.slots if s.kind is Kind.FULL)
+    per_row = {Kind.COL: 4, Kind.COL_BLOCKS: 32, Kind.FOLD: 256, Kind.FOLD_TWICE: 512}
+    return max(per_element, 1), sum(per_row.get(s.kind, 0) for s in memory.slots)
+
+
+def _cost(draft: Draft) -> float:
+    """Nanoseconds of one core per element of the space, roughly."""
+    copies = sum(len(b.loads) + len(b.stores) for b in draft.blocks())
+    work = sum(_COST.get(i.name, 0.06) for i in _instrs(draft) if i.extent is Kind.FULL)
+    return round(0.15 * copies + work, 3)
+

@@ -1,0 +1,429 @@
+"""Instruction selection: the nodes of a stage become copies and instructions in blocks.
+
+A plan has one of three forms. ``run``: all operands are one run of elements. ``rows``: a step takes
+whole rows; values are full, one per row, one row for all, or single, and mixed operands use the
+strided instruction forms. ``chunks``: rows do not fit, so each row is walked in chunks, once per
+level of reductions; what a later pass needs is computed again.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from pypto.error import Span
+from pypto.ir.dtype import DataType
+from pypto.ir.expr import Expr, as_int
+from pypto.ir.tensor import Compute, Load, Store
+from pypto.ir.tile import Copy, Form, Instr, Kind, Local
+from pypto.ops.lowering import REDUCE
+from pypto.passes.fuse import Node, Stage
+from pypto.passes.space import Layout
+
+__all__ = ["Draft", "DraftBlock", "DraftPhase", "lanes", "select"]
+
+COUNTED = {
+    "add": "Add", "sub": "Sub", "mul": "Mul", "div": "Div", "max": "Max", "min": "Min",
+    "adds": "Adds", "muls": "Muls", "maxs": "Maxs", "mins": "Mins",
+    "shl": "ShiftLeft", "shr": "ShiftRight",
+    "abs": "Abs", "exp": "Exp", "ln": "Ln", "sqrt": "Sqrt", "relu": "Relu",
+}  # fmt: skip
+LIBRARY = {"tanh": "Tanh", "sigmoid": "Sigmoid", "power": "Power", "powers": "Power"}
+STRIDED = {"add", "sub", "mul", "div", "max", "min"}
+REDUCTION = {"reduce_sum": "Sum", "reduce_max": "Max", "reduce_min": "Min"}
+
+
+@dataclass(slots=True)
+class DraftBlock:
+    """A block being filled."""
+
+    loads: list[Copy] = field(default_factory=list)
+    instrs: list[Instr] = field(default_factory=list)
+    stores: list[Copy] = field(default_factory=list)
+
+
+@dataclass(slots=True)
+class DraftPhase:
+    start: DraftBlock = field(default_factory=DraftBlock)
+    step: DraftBlock = field(default_factory=DraftBlock)
+    finish: DraftBlock = field(default_factory=DraftBlock)
+
+
+@dataclass(slots=True)
+class Draft:
+    """The blocks of a plan before memory and barriers are planned."""
+
+    form: Form
+    layout: Layout
+    prologue: DraftBlock = field(default_factory=DraftBlock)
+    head: DraftBlock = field(default_factory=DraftBlock)
+    phases: list[DraftPhase] = field(default_factory=list)
+    tail: DraftBlock = field(default_factory=DraftBlock)
+
+    def blocks(self) -> list[DraftBlock]:
+        inner = [b for p in self.phases for b in (p.start, p.step, p.finish)]
+        return [self.prologue, self.head, *inner, self.tail]
+
+
+def lanes(dtype: DataType) -> int:
+    """Elements of one repeat of a vector instruction: 256 bytes."""
+    return 256 // dtype.bytes
+
+
+def select(stage: Stage, layout: Layout, form: Form) -> Draft:
+    """The blocks of ``stage`` in ``form``."""
+    return _Selector(stage, layout, form).run()
+
+
+class _Selector:
+    def __init__(self, stage: Stage, layout: Layout, form: Form) -> None:
+        self.stage = stage
+        self.layout = layout
+        self.form = form
+        self.draft = Draft(form, layout)
+        self.places: list[dict[Node, Local]] = [{}]  # innermost last; phases push their own
+        self.blocks_of: list[dict[Local, Local]] = [{}]
+        self.users = _users(stage)
+        self.levels = _levels(stage, layout) if form == "chunks" else {}
+
+    # --- kinds ---
+
+    def kind(self, node: Node) -> Kind:
+        if isinstance(node.statement, Compute) and node.statement.op == "fill":
+            return Kind.ONE
+        extent = self.layout.extent(node)
+        if self.form == "rows":
+            if extent.col:
+                return Kind.FULL if extent.row else Kind.ROW
+            return Kind.COL if extent.row else Kind.ONE
+        return Kind.FULL if extent.col else Kind.ONE
+
+    def invariant(self, node: Node) -> bool:
+        """True when the node is the same in all steps of a core, so one computation serves."""
+        if isinstance(node.statement, Compute) and node.statement.op == "fill":
+            return True
+        if self.form == "chunks":
+            return False
+        extent = self.layout.extent(node)
+        if any(extent.outer) or not all(
+            self.invariant(o) for o in node.operands if isinstance(o, Node)
+        ):
+            return False
+        varies = extent.row if self.form == "rows" else extent.col
+        return not varies
+
+    # --- driver ---
+
+    def run(self) -> Draft:
+        if self.form == "chunks":
+            self._chunks()
+        else:
+            phase = DraftPhase()
+            self.draft.phases.append(phase)
+            for node in self.stage.nodes:
+                block = self.draft.prologue if self.invariant(node) else phase.step
+                self._node(node, block)
+            for store, node in self.stage.stores:
+                self._store(store, node, phase.step)
+        return self.draft
+
+    def _chunks(self) -> None:
+        stored = [n for _, n in self.stage.stores if self.kind(n) is Kind.FULL]
+        reduced = [n for n in self.stage.nodes if _is_reduction(n)]
+        last = max(
+            [self.levels[n] for n in stored] + [self.levels[n] - 1 for n in reduced], default=0
+        )
+        for node in self.stage.nodes:
+            if self.kind(node) is Kind.ONE and self.levels[node] == 0:
+                block = self.draft.prologue if self.invariant(node) else self.draft.head
+                self._node(node, block)
+        for level in range(last + 1):
+            self._phase(level, reduced, stored if level == last else [])
+        for store, node in self.stage.stores:
+            if self.kind(node) is Kind.ONE:
+                self._store(store, node, self.draft.tail)
+
+    def _phase(self, level: int, reduced: list[Node], stored: list[Node]) -> None:
+        phase = DraftPhase()
+        self.draft.phases.append(phase)
+        here = [n for n in reduced if self.levels[n] == level + 1]
+        needed = self._needed([o for n in here for o in n.operands if isinstance(o, Node)] + stored)
+        self.places.append({})
+        self.blocks_of.append({})
+        for node in self.stage.nodes:
+            if node in needed and self.kind(node) is Kind.FULL:
+                self._node(node, phase.step)
+            elif node in here:
+                self._accumulate(node, phase)
+        for store, node in self.stage.stores:
+            if node in stored:
+                self._store(store, node, phase.step)
+        self.places.pop()
+        self.blocks_of.pop()
+        for node in self.stage.nodes:
+            if self.kind(node) is Kind.ONE and self.levels[node] == level + 1:
+                if not _is_reduction(node):
+                    self._node(node, phase.finish)
+
+    def _needed(self, roots: list[Node]) -> set[Node]:
+        seen: set[Node] = set()
+        work = list(roots)
+        while work:
+            node = work.pop()
+            if node not in seen:
+                seen.add(node)
+                work.extend(
+                    o
+                    for o in node.operands
+                    if isinstance(o, Node) and self.kind(o) is Kind.FULL
+                )
+        return seen
+
+    # --- nodes ---
+
+    def local(self, node: Node) -> Local:
+        for scope in reversed(self.places):
+            if node in scope:
+                return scope[node]
+        raise KeyError(str(node.value))
+
+    def _new(self, node: Node, kind: Kind | None = None) -> Local:
+        name = node.value.name
+        if name is None and isinstance(node.statement, Load):
+            name = node.statement.buffer.name
+        return Local(name or "t", node.value.type.dtype, kind or self.kind(node))
+
+    def _keep(self, node: Node, local: Local) -> Local:
+        self.places[-1][node] = local
+        return local
+
+    def _node(self, node: Node, block: DraftBlock) -> None:
+        statement = node.statement
+        if isinstance(statement, Load):
+            local = self._keep(node, self._new(node))
+            block.loads.append(self._copy(local, node, statement))
+        elif statement.op in REDUCE:
+            self._reduce(node, statement, block)
+        elif statement.op == "fill":
+            self._fill(node, statement, block)
+        elif statement.op in ("expand", "squeeze"):
+            self._expand(node, statement, block)
+        elif statement.op in STRIDED:
+            self._strided(node, statement, block)
+        else:
+            self._elementwise(node, statement, block)
+
+    def _copy(self, local: Local, node: Node, statement: Load | Store) -> Copy:
+        extent = self.layout.extent(node)
+        return Copy(
+            local, statement.buffer, self.kind(node), extent.outer, extent.row, extent.col,
+            statement.span,
+        )  # fmt: skip
+
+    def _store(self, store: Store, node: Node, block: DraftBlock) -> None:
+        local = self.local(node)
+        if any(c.local is local for b in self.draft.blocks() for c in b.loads):
+            # A plain copy: what was loaded moves to the output queue.
+            moved = Local(store.buffer.name, local.dtype, local.kind)
+            block.instrs.append(
+                Instr("move", "DataCopy", moved, (local,), local.kind, store.span, in_place=False)
+            )
+            local = moved
+        block.stores.append(self._copy(local, node, store))
+
+    def _fill(self, node: Node, use: Compute, block: DraftBlock) -> None:
+        if all(u.statement.op == "expand" for u in self.users.get(node, [])):  # type: ignore[union-attr]
+            self._keep(node, self._new(node))  # expanded by Duplicate itself
+            return
+        local = self._keep(node, self._new(node))
+        (scalar,) = use.args
+        assert isinstance(scalar, Expr)
+        block.instrs.append(
+            Instr("fill", "Duplicate", local, (), Kind.ONE_BLOCKS, use.span, (scalar,))
+        )
+
+    def _expand(self, node: Node, use: Compute, block: DraftBlock) -> None:
+        (source,) = (o for o in node.operands if isinstance(o, Node))
+        if self.kind(source) is self.kind(node):
+            self._keep(node, self.local(source))
+            return
+        local = self._keep(node, self._new(node))
+        if isinstance(source.statement, Compute) and source.statement.op == "fill":
+            scalar = source.statement.args[0]
+            assert isinstance(scalar, Expr)
+            block.instrs.append(
+                Instr("fill", "Duplicate", local, (), local.kind, use.span, (scalar,))
+            )
+            return
+        self._spread(self.local(source), local, block, use.span)
+
+    def _spread(self, source: Local, dst: Local, block: DraftBlock, span: Span) -> None:
+        """``dst`` = ``source`` repeated over the rows or columns that it lacks."""
+        if source.kind is Kind.ROW:
+            block.instrs.append(Instr("spread_row", "SpreadRow", dst, (source,), dst.kind, span))
+            return
+        blocks = self._blocks(source, block, span)
+        form = "spread_col" if source.kind is Kind.COL else "spread_one"
+        name = "SpreadCol" if source.kind is Kind.COL else "SpreadOne"
+        block.instrs.append(Instr(form, name, dst, (blocks,), dst.kind, span, in_place=False))
+
+    def _blocks(self, local: Local, block: DraftBlock, span: Span) -> Local:
+        """``local`` (one value a row, or one) with each value filling 32-byte blocks."""
+        for scope in reversed(self.blocks_of):
+            if local in scope:
+                return scope[local]
+        home = self._home(local) or block
+        if any(i.dst is local and i.form == "fill" for i in home.instrs):
+            return local  # Duplicate has filled whole blocks already
+        kind = Kind.COL_BLOCKS if local.kind is Kind.COL else Kind.ONE_BLOCKS
+        blocks = Local(f"{local.name}_blocks", local.dtype, kind)
+        home.instrs.append(
+            Instr("brcb", "Brcb", blocks, (local,), local.kind, span, in_place=False)
+        )
+        # Made outside the phase's own loop, the blocks serve later phases, too.
+        self.blocks_of[-1 if home is block else 0][local] = blocks
+        return blocks
+
+    def _home(self, local: Local) -> DraftBlock | None:
+        """The block that loads or computes ``local``."""
+        for block in self.draft.blocks():
+            if any(c.local is local for c in block.loads):
+                return block
+            if any(i.dst is local for i in block.instrs):
+                return block
+        return None
+
+    def _strided(self, node: Node, use: Compute, block: DraftBlock) -> None:
+        """A binary operation whose operands may lack rows or columns."""
+        a, b = (self.local(o) for o in node.operands if isinstance(o, Node))
+        dst = self._keep(node, self._new(node))
+        name = COUNTED[use.op]
+        if a.kind is dst.kind and b.kind is dst.kind:
+            block.instrs.append(Instr("count", name, dst, (a, b), dst.kind, use.span))
+            return
+        if {a.kind, b.kind} == {Kind.COL, Kind.ROW} or dst.kind not in (a.kind, b.kind):
+            wide = Local(a.name, a.dtype, dst.kind)
+            self._spread(a, wide, block, use.span)
+            a = wide
+            if b.kind is dst.kind:
+                block.instrs.append(Instr("count", name, dst, (a, b), dst.kind, use.span))
+                return
+        left = a.kind is dst.kind
+        full, other = (a, b) if left else (b, a)
+        form, suffix = "with_row", "Row"
+        if other.kind is not Kind.ROW:
+            form, suffix = (
+                ("with_col", "Col") if other.kind is Kind.COL else ("with_one", "One")
+            )
+            other = self._blocks(other, block, use.span)
+        helper = f"{name}{suffix}" if left or use.op in _COMMUTES else f"{suffix}{name}"
+        order = "left" if left or use.op in _COMMUTES else "right"
+        block.instrs.append(
+            Instr(form, helper, dst, (full, other), dst.kind, use.span, attrs=(name, order))
+        )
+
+    def _elementwise(self, node: Node, use: Compute, block: DraftBlock) -> None:
+        sources = [self.local(o) for o in node.operands if isinstance(o, Node)]
+        scalars = tuple(a for a in use.args if isinstance(a, Expr))
+        dst = self._keep(node, self._new(node))
+        for position, source in enumerate(sources):
+            if source.kind is not dst.kind:
+                wide = Local(source.name, source.dtype, dst.kind)
+                self._spread(source, wide, block, use.span)
+                sources[position] = wide
+        srcs = tuple(sources)
+        if use.op in LIBRARY:
+            scratch = Local("tmp", DataType.DT_UINT8, Kind.BYTES)
+            block.instrs.append(
+                Instr(
+                    "library", LIBRARY[use.op], dst, srcs, dst.kind, use.span, scalars,
+                    scratch=(scratch,), in_place=False,
+                )
+            )  # fmt: skip
+        elif use.op == "cast":
+            mode = str(use.attr("mode"))
+            same_size = srcs[0].dtype.bytes == dst.dtype.bytes
+            block.instrs.append(
+                Instr(
+                    "cast", "Cast", dst, srcs, dst.kind, use.span, attrs=(mode,),
+                    in_place=same_size,
+                )
+            )  # fmt: skip
+        elif use.op == "low_half":
+            block.instrs.append(
+                Instr("low_half", "LowHalf", dst, srcs, dst.kind, use.span, in_place=False)
+            )
+        else:
+            block.instrs.append(
+                Instr("count", COUNTED[use.op], dst, srcs, dst.kind, use.span, scalars)
+            )
+
+    # --- reductions ---
+
+    def _fold(self, dtype: DataType) -> Local:
+        return Local("fold", dtype, Kind.FOLD if dtype.is_float else Kind.FOLD_TWICE)
+
+    def _reduce(self, node: Node, use: Compute, block: DraftBlock) -> None:
+        (operand,) = (o for o in node.operands if isinstance(o, Node))
+        source = self.local(operand)
+        dst = self._keep(node, self._new(node))
+        cols = as_int(self.layout.space.cols)
+        direct = source.dtype.is_float and cols is not None and cols <= lanes(source.dtype)
+        scratch = () if direct else (self._fold(source.dtype),)
+        stem = REDUCTION[use.op]
+        block.instrs.append(
+            Instr(
+                "reduce", f"{stem}Rows", dst, (source,), source.kind, use.span,
+                attrs=(stem, "direct" if direct else "fold"), scratch=scratch, in_place=False,
+            )
+        )  # fmt: skip
+
+    def _accumulate(self, node: Node, phase: DraftPhase) -> None:
+        """A reduction in chunks: neutral lanes, then each chunk, then the lanes to one value."""
+        use = node.statement
+        assert isinstance(use, Compute)
+        (operand,) = (o for o in node.operands if isinstance(o, Node))
+        source = self.local(operand)
+        stem = REDUCTION[use.op]
+        fold = self._fold(source.dtype)
+        phase.start.instrs.append(
+            Instr("neutral", "Duplicate", fold, (), Kind.FOLD, use.span, attrs=(stem,))
+        )
+        phase.step.instrs.append(
+            Instr(
+                "accumulate", f"Fold{stem}", fold, (source, fold), Kind.FULL, use.span,
+                attrs=(stem,),
+            )
+        )  # fmt: skip
+        dst = self._new(node)
+        self.places[0][node] = dst
+        phase.finish.instrs.append(
+            Instr(
+                "finish", f"Finish{stem}", dst, (fold,), Kind.ONE, use.span, attrs=(stem,),
+                in_place=False,
+            )
+        )  # fmt: skip
+
+
+_COMMUTES = {"add", "mul", "max", "min"}
+
+
+def _is_reduction(node: Node) -> bool:
+    return isinstance(node.statement, Compute) and node.statement.op in REDUCE
+
+
+def _users(stage: Stage) -> dict[Node, list[Node]]:
+    users: dict[Node, list[Node]] = {}
+    for node in stage.nodes:
+        for operand in node.operands:
+            if isinstance(operand, Node):
+                users.setdefault(operand, []).append(node)
+    return users
+
+
+def _levels(stage: Stage, layout: Layout) -> dict[Node, int]:
+    """How many passes over a row must be complete before a node can be computed."""
+    levels: dict[Node, int] = {}
+    for node in stage.nodes:
+        below = max((levels[o] for o in node.operands if isinstance(o, Node)), default=0)
+        levels[node] = below + 1 if _is_reduction(node) else below
+    return levels
