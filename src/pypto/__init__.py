@@ -210,6 +210,9 @@ def _find(name: str) -> Any:
         operation = import_module("pypto.ops.registry").operations().get(name)
         if operation is not None:
             return operation
+        missing = import_module("pypto.language.contract").missing(name)
+        if missing is not None:
+            raise AttributeError(missing)
     raise AttributeError(f"module 'pypto' has no attribute '{name}'")
 
 

@@ -7,7 +7,11 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 import pypto
+from pypto.language.contract import FUNCTIONS, OPERATIONS
+from pypto.ops.registry import operations
 
 HEAVY = ("libcst", "jinja2", "numpy", "torch")
 
@@ -69,10 +73,16 @@ def test_rooms_are_known_and_carry_no_public_name() -> None:
 def test_unknown_names() -> None:
     for name in ("nothing", "_private", "codegen_"):
         assert not hasattr(pypto, name)
-    try:
-        pypto.nothing  # noqa: B018
-    except AttributeError as error:
-        assert str(error) == "module 'pypto' has no attribute 'nothing'"
+    with pytest.raises(AttributeError, match=r"^module 'pypto' has no attribute 'nothing'$"):
+        _ = pypto.nothing
+
+
+def test_names_of_the_contract_that_are_missing_say_so() -> None:
+    missing = sorted((OPERATIONS | FUNCTIONS) - set(dir(pypto)))
+    for name in missing:
+        with pytest.raises(AttributeError, match=f"pypto.{name} is not implemented yet"):
+            getattr(pypto, name)
+    assert not set(missing) & set(operations())
 
 
 def test_names_for_type_checkers_are_those_at_run_time() -> None:

@@ -67,6 +67,7 @@ def test_kinds() -> None:
     assert str(known) == "k" and int(known + 1) == 4
     assert (n + 1).is_expression() and (n + 1).name is None
     assert repr(n) == "SymbolicScalar('n')" and repr(n + 1) == "SymbolicScalar(n + 1)"
+    assert repr(known) == "SymbolicScalar('k', 3)"
     assert SymbolicScalar().concrete() == 0
     assert SymbolicScalar(n).name == "n"
     assert isinstance(pypto.frontend.dynamic("n").expr, Symbol)

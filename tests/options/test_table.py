@@ -246,3 +246,11 @@ def test_enum_options_take_members_and_their_numbers_only() -> None:
     assert _options.current().compile_stage is pypto.CompStage.CODEGEN_BINARY
     with pytest.raises(FeTypeError):
         pypto.set_runtime_options(run_mode=pypto.CompStage.TENSOR_GRAPH)
+
+
+def test_one_chip_has_one_value() -> None:
+    def key(version: str) -> str:
+        return _options.validate("codegen_options", {"soc_version": version}).as_key()
+
+    assert key("") == key("ascend910b") == key("Ascend910B") == ""
+    assert key("Ascend910B3") == key("ascend910b3") == "codegen_options.soc_version='ascend910b3'"

@@ -43,7 +43,15 @@ from pypto._options.passes import (
     set_pass_config,
     set_pass_default_config,
 )
-from pypto._options.state import SCOPE_SERIAL, current, epoch, on_change, resolve, validate_families
+from pypto._options.state import (
+    SCOPE_SERIAL,
+    current,
+    epoch,
+    on_change,
+    resolve,
+    validate_families,
+    warn,
+)
 from pypto._options.value import Ignored, Options, validate
 
 __all__ = [
@@ -90,4 +98,5 @@ __all__ = [
     "set_verify_options",
     "validate",
     "validate_families",
+    "warn",
 ]

@@ -110,7 +110,8 @@ def _str(option: Option, value: object) -> Frozen:
         near = difflib.get_close_matches(value, [c for c in option.choices if c], 1, 0.4)
         _out_of_range(option, value, f"one of {option.range_text}", near)
     if option.name == "soc_version":
-        target.canonical_name(value)  # refuses an unknown chip
+        name = target.canonical_name(value)  # refuses an unknown chip
+        return "" if name == target.DEFAULT else name  # one chip, one value
     return value
 
 

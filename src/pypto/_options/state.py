@@ -32,6 +32,8 @@ __all__ = [
     "resolve",
     "scopes",
     "set_here",
+    "validate_families",
+    "warn",
 ]
 
 
@@ -91,7 +93,7 @@ def current() -> Options:
 def set_here(values: Options) -> None:
     """Set ``values`` in the innermost scope; outside any scope, for the process."""
     global _global, _global_serial
-    _warn(values)
+    warn(values)
     scope = _scope.get()
     if scope is None:
         with _lock:
@@ -104,7 +106,7 @@ def set_here(values: Options) -> None:
 
 def enter(name: str, values: Options) -> tuple[Scope | None, int]:
     """Open a scope; give the result to :func:`leave`."""
-    _warn(values)
+    warn(values)
     outer = _scope.get()
     before = (outer, SCOPE_SERIAL.get())
     _put(Scope(name, values, outer))
@@ -151,7 +153,7 @@ def resolve(
         options = options.merged(scope)
     if decorator is not None:
         own = decorator if isinstance(decorator, Options) else validate_families(decorator)
-        _warn(own)
+        warn(own)
         options = options.merged(own)
     mode = environment_run_mode()
     if mode is not None:
@@ -187,7 +189,8 @@ def environment_run_mode() -> RunMode | None:
     return RunMode[name]
 
 
-def _warn(values: Options) -> None:
+def warn(values: Options) -> None:
+    """Say once in a process, for each option given, that it has no effect yet."""
     for option, value in values.given_options():
         warn_not_yet(option, value)
 

@@ -141,8 +141,9 @@ class SymbolicScalar:
         return self._name or str(self._expr)
 
     def __repr__(self) -> str:
-        shown = repr(self.name) if self.is_symbol() else str(self._expr)
-        return f"SymbolicScalar({shown})"
+        if self._name is not None and self.is_concrete():
+            return f"SymbolicScalar({self._name!r}, {self._expr})"
+        return f"SymbolicScalar({repr(self.name) if self.is_symbol() else self._expr})"
 
     # --- arithmetic ---
 
