@@ -120,6 +120,33 @@ def test_changes_are_told() -> None:
     assert len(told) == 4
 
 
+def test_global_changes_are_told() -> None:
+    told: list[int] = []
+    stop = _options.on_global_change(lambda: told.append(_options.epoch() >> 32))
+    pypto.set_host_options(compile_stage=1)
+    with pypto.options(vec_tile_shapes=[8]):
+        pypto.set_host_options(compile_stage=2)
+        assert len(told) == 1
+        pypto.reset_options()
+    assert len(told) == 2 and told[0] != told[1]
+    stop()
+    pypto.set_host_options(compile_stage=1)
+    assert len(told) == 2
+
+
+def test_the_serial_of_a_scope_is_one_object_while_it_is_in_force() -> None:
+    """The launcher compares identities first."""
+    outside = _options.SCOPE_SERIAL.get()
+    with pypto.options(vec_tile_shapes=[8]):
+        inside = _options.SCOPE_SERIAL.get()
+        with pypto.options(vec_tile_shapes=[16]):
+            assert _options.SCOPE_SERIAL.get() not in (inside, outside)
+        assert _options.SCOPE_SERIAL.get() is inside
+        pypto.set_vec_tile_shapes(32)
+        assert _options.SCOPE_SERIAL.get() != inside
+    assert _options.SCOPE_SERIAL.get() is outside
+
+
 def test_reset() -> None:
     pypto.set_host_options(compile_stage=1)
     with pypto.options(host_options={"compile_stage": 2}):

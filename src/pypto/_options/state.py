@@ -28,6 +28,7 @@ __all__ = [
     "epoch",
     "leave",
     "on_change",
+    "on_global_change",
     "reset",
     "resolve",
     "scopes",
@@ -52,6 +53,7 @@ _global_serial = 0
 _serials = itertools.count(1)
 _scope: ContextVar[Scope | None] = ContextVar("pypto_options_scope", default=None)
 _callbacks: list[Callable[[int], None]] = []
+_global_callbacks: list[Callable[[], None]] = []
 
 SCOPE_SERIAL: ContextVar[int] = ContextVar("pypto_options_scope_serial", default=0)
 """Number of the scopes that are open in this context and of what they set; 0: no scope."""
@@ -73,6 +75,16 @@ def on_change(callback: Callable[[int], None]) -> Callable[[], None]:
     """
     _callbacks.append(callback)
     return lambda: _callbacks.remove(callback)
+
+
+def on_global_change(callback: Callable[[], None]) -> Callable[[], None]:
+    """Call ``callback()`` after each change of the global options; returns what ends this.
+
+    For a launcher that compares :data:`SCOPE_SERIAL` itself: entering and leaving scopes then
+    needs no call.
+    """
+    _global_callbacks.append(callback)
+    return lambda: _global_callbacks.remove(callback)
 
 
 def scopes() -> tuple[tuple[str, Options], ...]:
@@ -99,6 +111,7 @@ def set_here(values: Options) -> None:
         with _lock:
             _global = _global.merged(values)
             _global_serial = next(_serials)
+        _changed_globally()
     else:
         _put(replace(scope, own=scope.own.merged(values)))
     _changed()
@@ -132,6 +145,7 @@ def reset() -> None:
     with _lock:
         _global = Options()
         _global_serial = next(_serials)
+    _changed_globally()
     if scope is not None:
         _put(Scope(scope.name, Options(), None))
     _changed()
@@ -204,3 +218,8 @@ def _changed() -> None:
     now = epoch()
     for callback in tuple(_callbacks):
         callback(now)
+
+
+def _changed_globally() -> None:
+    for callback in tuple(_global_callbacks):
+        callback()

@@ -29,7 +29,7 @@ FUNCTIONS = frozenset(
 
 
 def missing(name: str) -> str | None:
-    """What to tell a user who does not find ``pypto.<name>``; None: the contract has no such name."""
+    """Why ``pypto.<name>`` is not there; None when the contract has no such name."""
     if name in OPERATIONS:
         return f"the operation pypto.{name} is not implemented yet"
     if name in FUNCTIONS:
