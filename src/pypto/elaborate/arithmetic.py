@@ -20,7 +20,17 @@ from pypto.ir.dtype import DataType
 from pypto.ir.expr import Const, Expr, apply, const
 from pypto.ops import registry
 
-__all__ = ["BINARY", "binary", "boolean", "compare", "items_of", "truth", "unary"]
+__all__ = [
+    "BINARY",
+    "as_number",
+    "binary",
+    "boolean",
+    "compare",
+    "items_of",
+    "operand",
+    "truth",
+    "unary",
+]
 
 BINARY: dict[type, tuple[str, str | None, Callable[[Any, Any], Any]]] = {
     cst.Add: ("+", "add", operator.add),
@@ -62,13 +72,21 @@ _MAX_BITS = 1 << 16
 _MAX_LENGTH = 1 << 20
 
 
+def operand(frame: Frame, item: Item, span: Span) -> Expr | None:
+    """``item`` as a scalar expression, its captured read recorded; None when it is no number."""
+    expr = number(item)
+    if expr is not None and isinstance(item, Known):
+        frame.use(item, span)
+    return expr
+
+
 def binary(frame: Frame, sign: type, a: Item, b: Item, node: cst.CSTNode) -> Item:
     """``a sign b``; ``node`` is the whole expression."""
     symbol, op, function = BINARY[sign]
     span = frame.span(node)
     if is_tensor(a) or is_tensor(b):
         return _tensor_operator(frame, symbol, (a, b), node)
-    left, right = number(a), number(b)
+    left, right = operand(frame, a, span), operand(frame, b, span)
     if left is not None and right is not None and (isinstance(a, Scalar) or isinstance(b, Scalar)):
         return _scalar_operator(frame, symbol, op, (a, b), (left, right), span)
     if isinstance(a, Sequence) or isinstance(b, Sequence):
@@ -119,7 +137,7 @@ def _scalar_operator(
     divisor = exprs[1]
     if op in ("truediv", "floordiv", "mod") and isinstance(divisor, Const) and not divisor.value:
         refuse(FeValueError, "ZeroDivisionError: division by zero", span)
-    return scalar(python_call(apply, span, op, *(_as_number(e) for e in exprs)))
+    return scalar(python_call(apply, span, op, *(as_number(e) for e in exprs)))
 
 
 def _exact_power(exprs: tuple[Expr, Expr]) -> bool:
@@ -134,7 +152,7 @@ def _function_of(symbol: str) -> Callable[[Any, Any], Any]:
     return next(function for sign, _, function in BINARY.values() if sign == symbol)
 
 
-def _as_number(expr: Expr) -> Expr:
+def as_number(expr: Expr) -> Expr:
     """Python counts True as 1 in arithmetic."""
     if expr.kind != "bool":
         return expr
@@ -226,9 +244,9 @@ def unary(frame: Frame, sign: type, item: Item, node: cst.CSTNode) -> Item:
         return item if symbol == "+" else _tensor_operator(frame, symbol, (item,), node)
     if isinstance(item, Scalar):
         if symbol == "-":
-            return scalar(apply("neg", _as_number(item.expr)))
+            return scalar(apply("neg", as_number(item.expr)))
         if symbol == "+":
-            return scalar(_as_number(item.expr))
+            return scalar(as_number(item.expr))
         if item.expr.kind == "int":
             return scalar(apply("sub", const(-1), item.expr))
     value = frame.python(item, span, f"the operator {symbol}")
@@ -266,7 +284,7 @@ def boolean(frame: Frame, node: cst.BooleanOperation) -> Item:
     if not isinstance(first, Scalar):
         return first if truth(frame, first, span) is not is_and else frame.evaluate(node.right)
     second = frame.evaluate(node.right)
-    a, b = first.expr, number(second)
+    a, b = first.expr, operand(frame, second, frame.span(node.right))
     if b is None:
         return first if truth(frame, first, span) is not is_and else second
     if a.kind == b.kind == "bool":
@@ -292,9 +310,9 @@ def compare(frame: Frame, sign: cst.BaseCompOp, a: Item, b: Item, node: cst.CSTN
     symbol, op, function = _COMPARE[type(sign)]
     if is_tensor(a) or is_tensor(b):
         return _tensor_operator(frame, symbol, (a, b), node)
-    left, right = number(a), number(b)
+    left, right = operand(frame, a, span), operand(frame, b, span)
     if left is not None and right is not None and (isinstance(a, Scalar) or isinstance(b, Scalar)):
-        return scalar(apply(op, _as_number(left), _as_number(right)))
+        return scalar(apply(op, as_number(left), as_number(right)))
     if isinstance(a, Sequence) or isinstance(b, Sequence):
         equal = _sequences_equal(frame, a, b, node)
         if equal is not None and symbol in ("==", "!="):
@@ -371,3 +389,14 @@ def _sequences_equal(frame: Frame, a: Item, b: Item, node: cst.CSTNode) -> Item 
         elif isinstance(equal, Scalar):
             conditions.append(equal.expr)
     return _combine("and", conditions, True)
+
+
+def ceil_divide(frame: Frame, a: Item, b: Item, span: Span) -> Item:
+    """``a / b`` rounded up, of ints."""
+    left, right = operand(frame, a, span), operand(frame, b, span)
+    if left is None or right is None or "float" in (left.kind, right.kind):
+        refuse(
+            FeTypeError, "ceildiv divides ints", span, got=f"{v.describe(a)}, {v.describe(b)}"
+        )
+    quotient = python_call(apply, span, "floordiv", apply("neg", as_number(left)), right)
+    return scalar(apply("neg", quotient))

@@ -341,7 +341,7 @@ def _value_rows(value: object) -> tuple[Row, ...] | None:
         return ((value, "__code__", value.__code__),)  # reloading in place replaces it
     if type(value) in (list, dict):
         parts = value if type(value) is list else value.values()  # type: ignore[attr-defined]
-        if all(_immutable(part) for part in parts):  # type: ignore[attr-defined]
+        if all(_immutable(part) for part in parts):
             return ((value, Ellipsis, value),)
     inner = getattr(value, "function", None)
     if type(value).__module__.startswith("pypto") and isinstance(inner, types.FunctionType):

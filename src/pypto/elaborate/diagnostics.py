@@ -38,7 +38,8 @@ def refuse(
     notes: tuple[str, ...] = (),
 ) -> NoReturn:
     """Raise ``cls`` with one diagnostic at ``span``."""
-    raise cls([Diagnostic(cls, code or cls.default_code, message, span, expected, got, help, notes)])
+    code = code or cls.default_code
+    raise cls([Diagnostic(cls, code, message, span, expected, got, help, notes)])
 
 
 @dataclass(slots=True)

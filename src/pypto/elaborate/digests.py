@@ -2,7 +2,7 @@
 
 ``True``, ``1`` and ``1.0`` differ, and so do ``0.0`` and ``-0.0``. A value whose meaning cannot be
 told from its content (an open file, a tensor, an object of a user's class that is no dataclass)
-raises :class:`Undigestible`. No libcst here: a warm start evaluates captured reads with this module.
+raises :class:`Undigestible`. No libcst here: a warm start evaluates captured reads with it.
 """
 
 from __future__ import annotations

@@ -56,7 +56,11 @@ class KernelSource:
         Raises FeTypeError when ``target`` is no plain function (lambda, bound or class method,
         ``functools.partial``, callable object, coroutine or generator function).
         """
-        function = plain_function(target)
+        return cls.of(plain_function(target))
+
+    @classmethod
+    def of(cls, function: types.FunctionType) -> KernelSource:
+        """The text of ``function`` itself, whatever it wraps."""
         filename = function.__code__.co_filename
         lines, missing = _find_lines(function)
         return cls(function, filename, lines, missing)

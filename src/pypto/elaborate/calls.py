@@ -1,0 +1,215 @@
+"""Calls: operations, functions of the language, options, pure functions, and inlined helpers."""
+
+from __future__ import annotations
+
+import inspect
+import types
+from dataclasses import replace
+from typing import Any, NoReturn
+
+import libcst as cst
+
+from pypto import _options
+from pypto.elaborate import values as v
+from pypto.elaborate.arithmetic import items_of
+from pypto.elaborate.intrinsics import call_builtin, call_pure
+from pypto.elaborate.captures import path_text
+from pypto.elaborate.diagnostics import refuse
+from pypto.elaborate.helpers import call_helper
+from pypto.elaborate.machine import Frame, identifier
+from pypto.elaborate.methods import call_method
+from pypto.elaborate.purity import is_pure, why_impure
+from pypto.elaborate.scalars import from_python, python_call
+from pypto.elaborate.tensors import Argument, apply_operation
+from pypto.elaborate.values import Item, Known, Method
+from pypto.error import FeTypeError, PyptoError, Span
+from pypto.ir.expr import as_int
+from pypto.language.builtin import Builtin, bytes_of, ceildiv
+from pypto.language.element import Element
+from pypto.language.function import Function
+from pypto.language.symbolic import SymbolicScalar
+from pypto.ops.registry import Operation
+
+__all__ = ["evaluate_call"]
+
+_OWN_PURE = (bytes_of, ceildiv, SymbolicScalar, Element)
+
+
+def evaluate_call(frame: Frame, node: cst.Call) -> Item:
+    """The value of a call; operations and helpers append statements."""
+    callee = frame.evaluate(node.func)
+    positional, keyword = _arguments(frame, node)
+    span = frame.span(node)
+    if isinstance(callee, Method):
+        return call_method(frame, callee, positional, keyword, span, frame.name_for(node))
+    if not isinstance(callee, Known):
+        _not_callable(frame, callee, node)
+    value = callee.value
+    if isinstance(value, Operation):
+        frame.use(callee, span)
+        return apply_operation(
+            frame, value.spec, tuple(positional), keyword, span, frame.name_for(node)
+        )
+    if isinstance(value, Builtin):
+        frame.use(callee, span)
+        return call_builtin(frame, value, positional, keyword, span, frame.name_for(node))
+    if isinstance(value, types.FunctionType | Function):
+        family = _options.SETTERS.get(value) if isinstance(value, types.FunctionType) else None
+        if family is not None:
+            return _set_options(frame, family, positional, keyword, span)
+        if not _is_own(value) or isinstance(value, Function):
+            return call_helper(frame, callee, positional, keyword, span)
+    own = any(value is function for function in _OWN_PURE)
+    if own or is_pure(value):
+        frame.use(callee, span)
+        if own:
+            return _own_function(frame, value, positional, keyword, span)
+        return call_pure(frame, value, positional, keyword, span)
+    _refuse_call(callee, node, span)
+
+
+def _arguments(
+    frame: Frame, node: cst.Call
+) -> tuple[list[Argument], dict[str, Argument]]:
+    positional: list[Argument] = []
+    keyword: dict[str, Argument] = {}
+    for arg in node.args:
+        span = frame.span(arg.value)
+        item = frame.evaluate(arg.value)
+        if arg.star == "*":
+            parts = items_of(frame, item, span)
+            if parts is None:
+                refuse(
+                    FeTypeError, "only a list or tuple can stand behind * in a call", span,
+                    got=v.describe(item),
+                )  # fmt: skip
+            positional += [(part, span) for part in parts]
+        elif arg.star == "**":
+            for name, part in _keywords(frame, item, span).items():
+                _add_keyword(keyword, name, (part, span))
+        elif arg.keyword is not None:
+            _add_keyword(keyword, identifier(arg.keyword), (item, span))
+        else:
+            positional.append((item, span))
+    return positional, keyword
+
+
+def _keywords(frame: Frame, item: Item, span: Span) -> dict[str, Item]:
+    if isinstance(item, v.Mapping):
+        found = dict(item.items)
+    else:
+        value = frame.python(item, span, "** in a call")
+        if not isinstance(value, dict):
+            refuse(
+                FeTypeError, "only a dict can stand behind ** in a call", span,
+                got=v.describe(item),
+            )  # fmt: skip
+        found = {key: from_python(part) for key, part in value.items()}
+    names = [key for key in found if isinstance(key, str)]
+    if len(names) != len(found):
+        refuse(FeTypeError, "the keys of a dict behind ** must be strings", span)
+    return {name: found[name] for name in names}
+
+
+def _add_keyword(keyword: dict[str, Argument], name: str, argument: Argument) -> None:
+    if name in keyword:
+        refuse(FeTypeError, f"the call gives '{name}' twice", argument[1])
+    keyword[name] = argument
+
+
+def _is_own(value: object) -> bool:
+    module = getattr(value, "__module__", None) or ""
+    return module == "pypto" or module.startswith("pypto.")
+
+
+def _set_options(
+    frame: Frame,
+    family: str,
+    positional: list[Argument],
+    keyword: dict[str, Argument],
+    span: Span,
+) -> Item:
+    if positional:
+        refuse(
+            FeTypeError, f"pypto.set_{family} takes keyword arguments only", positional[0][1],
+            help=f"write pypto.set_{family}(key=value)",
+        )  # fmt: skip
+    values = {n: frame.python(i, s, f"option '{n}'") for n, (i, s) in keyword.items()}
+    try:
+        given = _options.validate(family, values)
+    except PyptoError as error:
+        raise type(error)([replace(d, span=d.span or span) for d in error.diagnostics]) from None
+    frame.context.options = frame.context.options.merged(given)
+    return Known(None)
+
+
+def _own_function(
+    frame: Frame,
+    function: Any,
+    positional: list[Argument],
+    keyword: dict[str, Argument],
+    span: Span,
+) -> Item:
+    """Functions of pypto that work on compile-time values."""
+    name = function.__name__
+    if function is ceildiv and len(positional) == 2 and not keyword:
+        from pypto.elaborate.arithmetic import ceil_divide
+
+        return ceil_divide(frame, positional[0][0], positional[1][0], span)
+    if function is SymbolicScalar and len(positional) == 1 and not keyword:
+        item = positional[0][0]
+        if isinstance(item, v.Scalar):
+            return item
+    args = [frame.python(item, place, name) for item, place in positional]
+    kwargs = {key: frame.python(item, place, name) for key, (item, place) in keyword.items()}
+    result = python_call(function, span, *args, **kwargs)
+    if isinstance(result, SymbolicScalar):
+        known = as_int(result.expr)
+        if known is None:
+            refuse(
+                FeTypeError, "a symbolic scalar with a name cannot be made inside a kernel", span,
+                help="use the shape of a tensor: x.shape[0]",
+            )  # fmt: skip
+        return Known(known)
+    return from_python(result)
+
+
+def _not_callable(frame: Frame, callee: Item, node: cst.Call) -> NoReturn:
+    span = frame.span(node)
+    refuse(
+        FeTypeError, f"'{frame.span(node.func).text()}' cannot be called", span,
+        expected="a function", got=v.describe(callee),
+    )  # fmt: skip
+
+
+def _refuse_call(callee: Known, node: cst.Call, span: Span) -> NoReturn:
+    value = callee.value
+    name = path_text(callee.origin).rpartition(" -> ")[2] if callee.origin else repr(value)
+    if isinstance(value, types.MethodType):
+        refuse(
+            FeTypeError,
+            f"a kernel cannot call the method {name}",
+            span,
+            help="make it a plain function and pass it what it needs",
+        )
+    if type(value).__name__ == "JitFunction" and _is_own(type(value)):
+        refuse(
+            FeTypeError,
+            f"a kernel cannot call the kernel {name}",
+            span,
+            help="move the common part into a plain function that both kernels call",
+        )
+    if _is_own(value) and inspect.isfunction(value):
+        refuse(
+            FeTypeError,
+            f"a kernel cannot call pypto.{value.__name__}",
+            span,
+            help="call it outside the kernel",
+        )
+    if not callable(value):
+        refuse(
+            FeTypeError, f"'{name}' cannot be called", span, expected="a function",
+            got=v.describe(callee),
+        )  # fmt: skip
+    message, help = why_impure(value, name)
+    refuse(FeTypeError, message, span, help=help)

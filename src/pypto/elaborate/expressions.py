@@ -1,0 +1,315 @@
+"""Expressions: literals, names, attributes, operators; calls and subscripts stand beside."""
+
+from __future__ import annotations
+
+import ast
+import builtins
+import difflib
+import types
+from typing import Any
+
+import libcst as cst
+
+from pypto.elaborate import values as v
+from pypto.elaborate.arithmetic import (
+    as_number,
+    binary,
+    boolean,
+    compare,
+    items_of,
+    operand,
+    truth,
+    unary,
+)
+from pypto.elaborate.calls import evaluate_call
+from pypto.elaborate.captures import Unreadable, path_text
+from pypto.elaborate.diagnostics import Poisoned, refuse
+from pypto.elaborate.machine import Evaluate, Frame, identifier
+from pypto.elaborate.methods import has_method
+from pypto.elaborate.scalars import python_call
+from pypto.elaborate.subscripts import evaluate_subscript
+from pypto.elaborate.tensors import tensor_attribute
+from pypto.elaborate.values import Item, Known, Mapping, Method, Scalar, Sequence, scalar
+from pypto.error import FeError, FeNameError, FeTypeError, Span
+from pypto.ir.expr import Expr, apply
+from pypto.ir.tensor import Buffer, Value
+
+__all__ = ["EXPRESSIONS"]
+
+
+def _literal(frame: Frame, node: Any) -> Item:
+    return Known(ast.literal_eval(node.value))
+
+
+def _ellipsis(frame: Frame, node: cst.Ellipsis) -> Item:
+    return Known(Ellipsis)
+
+
+def _concatenated(frame: Frame, node: cst.ConcatenatedString) -> Item:
+    left = frame.known(node.left, "a string")
+    return Known(python_call(lambda a, b: a + b, frame.span(node), left, _text(frame, node.right)))
+
+
+def _text(frame: Frame, node: cst.CSTNode) -> Any:
+    return frame.known(node, "a string")
+
+
+# --- names ---
+
+
+def _name(frame: Frame, node: cst.Name) -> Item:
+    name = identifier(node)
+    if name in frame.locals:
+        if name in frame.tensor_parameters:
+            for rebinding in frame.context.rebindings:
+                if rebinding.name == name:
+                    rebinding.used_after = True
+        return frame.locals[name]
+    code = frame.parsed.function.__code__
+    span = frame.span(node)
+    if name in code.co_varnames or name in code.co_cellvars:
+        refuse(
+            FeNameError,
+            f"'{name}' has no value here: no statement that runs before sets it",
+            span,
+            help="assign it on every path that leads here",
+        )
+    found = frame.outer(name)
+    if found is not None:
+        return found
+    known = {*frame.locals, *code.co_freevars, *frame.parsed.function.__globals__, *dir(builtins)}
+    near = difflib.get_close_matches(name, sorted(known), 1)
+    help = f"did you mean '{near[0]}'?" if near else "define it, or pass it as a parameter"
+    refuse(FeNameError, f"name '{name}' is not defined", span, help=help)
+
+
+def _attribute(frame: Frame, node: cst.Attribute) -> Item:
+    owner = frame.evaluate(node.value)
+    name = identifier(node.attr)
+    span = frame.span(node)
+    if isinstance(owner, Value | Buffer):
+        return tensor_attribute(frame, owner, name, span)
+    if has_method(owner, name):
+        return Method(owner, name)
+    if not isinstance(owner, Known):
+        if isinstance(owner, Scalar):
+            frame.need(owner, span, f"the attribute '{name}'")
+        refuse(
+            FeError, f"{v.describe(owner)} has no attribute '{name}'", span, code="F00007"
+        )
+    if _is_own(owner.value):
+        return _own_attribute(frame, owner, name, span)
+    try:
+        return frame.step(owner, ("attr", name), span)
+    except Unreadable as error:
+        shown = path_text(owner.origin) if owner.origin else v.describe(owner)
+        help = "pass the value as a parameter, or keep it in a plain attribute or global"
+        if error.missing:
+            near = difflib.get_close_matches(name, dir(owner.value), 1)
+            help = f"did you mean '{near[0]}'?" if near else help
+        refuse(
+            FeError, f"cannot read '{shown}.{name}': {error}", span, code="F00007", help=help
+        )
+
+
+def _is_own(value: object) -> bool:
+    """Modules and objects of pypto are constants of this version of the compiler."""
+    name = value.__name__ if isinstance(value, types.ModuleType) else type(value).__module__
+    if isinstance(value, type):
+        name = value.__module__
+    return name == "pypto" or name.startswith("pypto.")
+
+
+def _own_attribute(frame: Frame, owner: Known, name: str, span: Span) -> Item:
+    frame.use(owner, span)
+    try:
+        return Known(getattr(owner.value, name))
+    except AttributeError:
+        near = difflib.get_close_matches(name, dir(owner.value), 1)
+        shown = path_text(owner.origin) if owner.origin else v.describe(owner)
+        refuse(
+            FeNameError,
+            f"'{shown}' has no '{name}'",
+            span,
+            help=f"did you mean '{shown}.{near[0]}'?" if near else "see the list of operations",
+        )
+
+
+# --- operators ---
+
+
+def _binary(frame: Frame, node: cst.BinaryOperation) -> Item:
+    left = frame.evaluate(node.left)
+    right = frame.evaluate(node.right)
+    return binary(frame, type(node.operator), left, right, node)
+
+
+def _unary(frame: Frame, node: cst.UnaryOperation) -> Item:
+    return unary(frame, type(node.operator), frame.evaluate(node.expression), node)
+
+
+def _comparison(frame: Frame, node: cst.Comparison) -> Item:
+    """``a < b < c``: each operand once, and no further one after a link that is false."""
+    left = frame.evaluate(node.left)
+    links: list[Expr] = []
+    result: Item = Known(True)
+    for link in node.comparisons:
+        right = frame.evaluate(link.comparator)
+        result = compare(frame, link.operator, left, right, node)
+        if isinstance(result, Scalar):
+            links.append(result.expr)
+        elif len(node.comparisons) == 1:
+            return result
+        elif not truth(frame, result, frame.span(node)):
+            return result
+        left = right
+    if not links:
+        return result
+    joined = links[0]
+    for condition in links[1:]:
+        joined = apply("and", joined, condition)
+    return scalar(joined)
+
+
+def _ternary(frame: Frame, node: cst.IfExp) -> Item:
+    test = frame.evaluate(node.test)
+    span = frame.span(node.test)
+    if not isinstance(test, Scalar):
+        return frame.evaluate(node.body if truth(frame, test, span) else node.orelse)
+    then, other = frame.evaluate(node.body), frame.evaluate(node.orelse)
+    a = operand(frame, then, frame.span(node.body))
+    b = operand(frame, other, frame.span(node.orelse))
+    if a is not None and b is not None and a.kind == b.kind:
+        condition = test.expr
+        if condition.kind != "bool":
+            condition = apply("ne", as_number(condition), 0)
+        return scalar(apply("select", condition, a, b))
+    return then if truth(frame, test, span) else other
+
+
+# --- containers ---
+
+
+def _items(frame: Frame, node: cst.Tuple | cst.List | cst.Set) -> list[Item]:
+    items: list[Item] = []
+    for element in node.elements:
+        item = frame.evaluate(element.value)
+        if isinstance(element, cst.StarredElement):
+            span = frame.span(element.value)
+            parts = items_of(frame, item, span)
+            if parts is None:
+                refuse(
+                    FeTypeError, "only a list or tuple can stand behind *", span,
+                    got=v.describe(item),
+                )  # fmt: skip
+            items += parts
+        else:
+            items.append(item)
+    return items
+
+
+def _tuple(frame: Frame, node: cst.Tuple) -> Item:
+    return Sequence(_items(frame, node), False)
+
+
+def _list(frame: Frame, node: cst.List) -> Item:
+    return Sequence(_items(frame, node), True)
+
+
+def _set(frame: Frame, node: cst.Set) -> Item:
+    span = frame.span(node)
+    parts = [frame.python(item, span, "an item of a set") for item in _items(frame, node)]
+    return Known(frozenset(python_call(set, span, parts)))
+
+
+def _dict(frame: Frame, node: cst.Dict) -> Item:
+    items: dict[object, Item] = {}
+    for element in node.elements:
+        span = frame.span(element.value)
+        if isinstance(element, cst.DictElement):
+            key = frame.known(element.key, "a key of a dict")
+            python_call(hash, span, key)
+            items[key] = frame.evaluate(element.value)
+            continue
+        item = frame.evaluate(element.value)
+        if isinstance(item, Mapping):
+            items.update(item.items)
+            continue
+        value = frame.python(item, span, "** in a dict")
+        if not isinstance(value, dict):
+            refuse(FeTypeError, "only a dict can stand behind **", span, got=v.describe(item))
+        items.update({key: Known(part) for key, part in value.items()})
+    return Mapping(items)
+
+
+# --- f-strings ---
+
+
+def _formatted(frame: Frame, node: cst.FormattedString) -> Item:
+    prefix = node.start.rstrip("'\"")
+    quote = node.start[len(prefix) :]
+    return Known("".join(_parts(frame, node.parts, prefix, quote)))
+
+
+def _parts(frame: Frame, parts: Any, prefix: str, quote: str) -> list[str]:
+    out = []
+    for part in parts:
+        if isinstance(part, cst.FormattedStringText):
+            text = part.value.replace("{{", "{").replace("}}", "}")
+            raw = "r" if "r" in prefix.lower() else ""
+            out.append(str(ast.literal_eval(f"{raw}{quote}{text}{quote}")))
+        elif isinstance(part, cst.FormattedStringExpression):
+            out.append(_field(frame, part, prefix, quote))
+    return out
+
+
+def _field(frame: Frame, part: cst.FormattedStringExpression, prefix: str, quote: str) -> str:
+    value = frame.known(part.expression, "an f-string")
+    span = frame.span(part.expression)
+    conversion, head = part.conversion, ""
+    spec = "".join(_parts(frame, part.format_spec or (), prefix, quote))
+    if part.equal is not None:
+        empty = cst.Module([])
+        between = (part.whitespace_before_expression, part.expression, part.equal)
+        head = "".join(empty.code_for_node(piece) for piece in between)
+        if conversion is None and not part.format_spec:
+            conversion = "r"
+    plain = isinstance(value, str | bytes | int | float | complex | tuple | list | dict | None)
+    if not plain and not hasattr(type(value), "_value_"):
+        refuse(
+            FeTypeError, "the text of this object runs its code", span,
+            expected="numbers, strings, tuples or dtypes in an f-string",
+            got=v.describe(Known(value)),
+        )  # fmt: skip
+    if conversion is not None:
+        value = {"r": repr, "s": str, "a": ascii}[conversion](value)
+    return head + str(python_call(format, span, value, spec))
+
+
+def _starred(frame: Frame, node: cst.StarredElement) -> Item:
+    raise Poisoned  # stands in containers and calls, which expand it themselves
+
+
+EXPRESSIONS: dict[type, Evaluate] = {
+    cst.Attribute: _attribute,
+    cst.BinaryOperation: _binary,
+    cst.BooleanOperation: boolean,
+    cst.Call: evaluate_call,
+    cst.Comparison: _comparison,
+    cst.ConcatenatedString: _concatenated,
+    cst.Dict: _dict,
+    cst.Ellipsis: _ellipsis,
+    cst.Float: _literal,
+    cst.FormattedString: _formatted,
+    cst.IfExp: _ternary,
+    cst.Imaginary: _literal,
+    cst.Integer: _literal,
+    cst.List: _list,
+    cst.Name: _name,
+    cst.Set: _set,
+    cst.SimpleString: _literal,
+    cst.StarredElement: _starred,
+    cst.Subscript: evaluate_subscript,
+    cst.Tuple: _tuple,
+    cst.UnaryOperation: _unary,
+}

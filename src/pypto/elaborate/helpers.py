@@ -1,0 +1,197 @@
+"""Helpers: plain Python functions that a kernel calls are evaluated in its place."""
+
+from __future__ import annotations
+
+import inspect
+import types
+from dataclasses import replace
+
+from pypto.elaborate import values as v
+from pypto.elaborate.captures import Path, Unreadable, path_text, step_value
+from pypto.elaborate.diagnostics import Poisoned, refuse
+from pypto.elaborate.machine import Frame
+from pypto.elaborate.parse import ParsedFunction, parse
+from pypto.elaborate.source import KernelSource
+from pypto.elaborate.statements import ReturnSignal, execute
+from pypto.elaborate.syntax import check
+from pypto.elaborate.tensors import Argument
+from pypto.elaborate.values import Item, Known
+from pypto.error import DtypeError, FeError, FeTypeError, PyptoError, ShapeError, Span
+from pypto.ir.expr import as_int
+from pypto.ir.tensor import Buffer, Value
+from pypto.language.annotation import TensorAnnotation
+from pypto.language.builtin import annotation_of
+from pypto.language.function import Function
+
+__all__ = ["call_helper", "parse_helper"]
+
+
+def call_helper(
+    frame: Frame,
+    callee: Known,
+    positional: list[Argument],
+    keyword: dict[str, Argument],
+    span: Span,
+) -> Item:
+    """Evaluate the body of ``callee`` with these arguments; its return value."""
+    if callee.origin is None:
+        refuse(
+            FeTypeError,
+            "a function that was passed as an argument cannot be called",
+            span,
+            help="call the function by its own name; the compiler reads its source",
+        )
+    frame.use(callee, span)
+    marked = isinstance(callee.value, Function)
+    function = callee.value.function if isinstance(callee.value, Function) else callee.value
+    assert isinstance(function, types.FunctionType)
+    _check_callable(frame, function, callee.origin, span)
+    parsed = parse_helper(frame, function, span)
+    arguments = _bind(frame, function, callee.origin, positional, keyword, span)
+    if marked:
+        _check_annotations(frame, function, arguments, span)
+    inner = Frame(
+        frame.context, parsed, {name: item for name, (item, _) in arguments.items()},
+        origin=callee.origin, caller=frame, call_span=span, place=frame.place,
+    )  # fmt: skip
+    try:
+        execute(inner, parsed.node.body)
+    except ReturnSignal as signal:
+        if isinstance(signal.item, v.Poison):
+            raise Poisoned from None
+        return signal.item
+    return Known(None)
+
+
+def _check_callable(frame: Frame, function: types.FunctionType, path: Path, span: Span) -> None:
+    name = path_text(path).rpartition(" -> ")[2]
+    code = function.__code__
+    if function.__name__ == "<lambda>":
+        refuse(
+            FeTypeError, f"a kernel cannot call the lambda '{name}'", span,
+            help="write it as a function: def name(...):",
+        )  # fmt: skip
+    if code.co_flags & (inspect.CO_GENERATOR | inspect.CO_COROUTINE | inspect.CO_ASYNC_GENERATOR):
+        refuse(
+            FeTypeError, f"a kernel cannot call the generator or async function '{name}'", span,
+            help="return a tuple or list instead",
+        )  # fmt: skip
+    chain: list[str] = []
+    caller: Frame | None = frame
+    while caller is not None:
+        chain.append(caller.parsed.function.__name__)
+        if caller.parsed.function.__code__ is code:
+            refuse(
+                FeError,
+                f"'{name}' calls itself: recursion cannot be compiled",
+                span,
+                code="F00007",
+                notes=(f"calls: {' -> '.join([*reversed(chain), function.__name__])}",),
+                help="write a loop, or one function for each level",
+            )
+        caller = caller.caller
+
+
+def parse_helper(frame: Frame, function: types.FunctionType, span: Span) -> ParsedFunction:
+    """The parsed text of ``function``; what it may not use is reported once."""
+    context = frame.context
+    known = context.parsed.get(function.__code__)
+    if known is not None:
+        return known
+    try:
+        parsed = parse(KernelSource.of(function), context.label(function))
+    except PyptoError as error:
+        raise type(error)([replace(d, span=d.span or span) for d in error.diagnostics]) from None
+    context.parsed[function.__code__] = parsed
+    place = frame.place or span
+    notes = (f"in '{parsed.text.label}', called at {span.location}", *frame.call_notes())
+    for diagnostic in check(parsed):
+        context.collector.add(diagnostic, place, notes)
+    return parsed
+
+
+def _bind(
+    frame: Frame,
+    function: types.FunctionType,
+    origin: Path,
+    positional: list[Argument],
+    keyword: dict[str, Argument],
+    span: Span,
+) -> dict[str, Argument]:
+    """Arguments by parameter name, as Python binds them; defaults are captured reads."""
+    code = function.__code__
+    names = code.co_varnames[: code.co_argcount]
+    named = code.co_varnames[code.co_argcount : code.co_argcount + code.co_kwonlyargcount]
+    name = function.__name__
+    if code.co_flags & (inspect.CO_VARARGS | inspect.CO_VARKEYWORDS):
+        raise Poisoned  # reported by the check of its syntax
+    if len(positional) > len(names):
+        refuse(
+            FeTypeError,
+            f"'{name}' takes {len(names)} positional arguments, got {len(positional)}",
+            span,
+            help=f"its parameters are {', '.join((*names, *named))}",
+        )
+    bound = dict(zip(names, positional, strict=False))
+    for key, argument in keyword.items():
+        if key not in names[code.co_posonlyargcount :] and key not in named:
+            refuse(
+                FeTypeError,
+                f"'{name}' has no parameter '{key}' that can be given by name",
+                argument[1],
+                help=f"its parameters are {', '.join((*names, *named))}",
+            )
+        if key in bound:
+            refuse(FeTypeError, f"'{name}' gets '{key}' twice", argument[1])
+        bound[key] = argument
+    for key in (*names, *named):
+        if key in bound:
+            continue
+        try:
+            default = step_value(function, ("default", key))
+        except Unreadable:
+            refuse(FeTypeError, f"'{name}' misses the argument '{key}'", span)
+        bound[key] = (Known(default, (*origin, ("default", key))), span)
+    return bound
+
+
+def _check_annotations(
+    frame: Frame, function: types.FunctionType, arguments: dict[str, Argument], span: Span
+) -> None:
+    """Tensor parameters of a ``@pypto.frontend.function`` must be what they are annotated as."""
+    from pypto.elaborate.annotations import evaluate_annotation
+
+    for name, (item, place) in arguments.items():
+        annotation = annotation_of(evaluate_annotation(function, name))
+        if annotation is None:
+            continue
+        what = f"'{name}' of the function '{function.__name__}'"
+        if not isinstance(item, Value | Buffer):
+            refuse(
+                FeTypeError, f"{what} must be a tensor", place, expected=str(annotation),
+                got=v.describe(item),
+            )  # fmt: skip
+        _check_tensor(what, annotation, item, place)
+
+
+def _check_tensor(
+    what: str, annotation: TensorAnnotation, item: Value | Buffer, place: Span
+) -> None:
+    got = v.describe(item)
+    if annotation.dtype is not None and annotation.dtype != item.type.dtype:
+        refuse(
+            DtypeError, f"{what} has another dtype", place, expected=str(annotation), got=got
+        )
+    shape = annotation.shape
+    if shape is None:
+        return
+    fits = len(shape) <= item.type.rank if annotation.open else len(shape) == item.type.rank
+    if fits:
+        for axis, size in zip(shape, item.type.shape, strict=False):
+            known = as_int(size)
+            if isinstance(axis, int) and known is not None and axis != known:
+                fits = False
+    if not fits:
+        refuse(
+            ShapeError, f"{what} has another shape", place, expected=str(annotation), got=got
+        )

@@ -1,0 +1,297 @@
+"""Functions of the language (tiles, local tensors, min, max) and pure built-ins of Python."""
+
+from __future__ import annotations
+
+import inspect
+from typing import Any
+
+from pypto.elaborate import values as v
+from pypto.elaborate.arithmetic import as_number, items_of, operand
+from pypto.elaborate.diagnostics import refuse
+from pypto.elaborate.machine import Frame
+from pypto.elaborate.purity import SYMBOLIC
+from pypto.elaborate.scalars import from_python, python_call
+from pypto.elaborate.tensors import Argument
+from pypto.elaborate.values import Item, Known, Scalar, Sequence, is_tensor, scalar
+from pypto.error import FeNotImplementedError, FeTypeError, FeValueError, Span, TileError
+from pypto.ir.dtype import DataType
+from pypto.ir.expr import Expr, apply, const
+from pypto.ir.tensor import Buffer, TensorType, Value
+from pypto.language import builtin
+from pypto.language.builtin import Builtin
+
+__all__ = ["call_builtin", "call_pure"]
+
+MAX_RANK = 5
+
+Arguments = list[Argument]
+Keywords = dict[str, Argument]
+
+
+def call_builtin(
+    frame: Frame,
+    function: Builtin,
+    positional: Arguments,
+    keyword: Keywords,
+    span: Span,
+    name: str | None,
+) -> Item:
+    """A call of one of ``language.builtin``; ``name`` is the name that the result gets."""
+    if function is builtin.tensor:
+        return _local_tensor(frame, positional, keyword, span, name)
+    if function is builtin.set_vec_tile_shapes:
+        return _set_vec_tile(frame, positional, keyword, span)
+    if function is builtin.min or function is builtin.max:
+        return call_pure(
+            frame, min if function is builtin.min else max, positional, keyword, span
+        )
+    if function is builtin.get_vec_tile_shapes:
+        _bind(function, positional, keyword, span, ())
+        return from_python(list(frame.context.builder.tile or ()))
+    if function is builtin.set_semantic_label:
+        given = _bind(function, positional, keyword, span, ("label",))
+        label = frame.python(*given["label"], "a semantic label")
+        if not isinstance(label, str):
+            refuse(
+                FeTypeError, "a semantic label is a string", given["label"][1], got=repr(label)
+            )
+        return Known(None)
+    if function is builtin.cond:
+        return _bind(function, positional, keyword, span, ("condition",))["condition"][0]
+    refuse(
+        FeNotImplementedError,
+        f"pypto.{function.name} is not available in this version",
+        span,
+        help="a for statement over range(...) with a fixed number of steps is unrolled"
+        if function.name.startswith("loop")
+        else None,
+    )
+
+
+def _bind(
+    function: Builtin,
+    positional: Arguments,
+    keyword: Keywords,
+    span: Span,
+    names: tuple[str, ...],
+    optional: tuple[str, ...] = (),
+) -> dict[str, Argument]:
+    """Arguments by name; ``optional`` ones may be left out."""
+    usage = function.usage
+    every = names + optional
+    if len(positional) > len(every):
+        refuse(
+            FeTypeError, f"{function.name} takes {len(every)} arguments, got {len(positional)}",
+            span, help=usage,
+        )  # fmt: skip
+    bound = dict(zip(every, positional, strict=False))
+    for key, argument in keyword.items():
+        if key not in every:
+            refuse(
+                FeTypeError, f"{function.name} has no parameter '{key}'", argument[1], help=usage
+            )
+        if key in bound:
+            refuse(FeTypeError, f"{function.name} got '{key}' twice", argument[1], help=usage)
+        bound[key] = argument
+    for key in names:
+        if key not in bound:
+            refuse(FeTypeError, f"{function.name} misses the argument '{key}'", span, help=usage)
+    return bound
+
+
+# --- the vector tile ---
+
+
+def _set_vec_tile(frame: Frame, positional: Arguments, keyword: Keywords, span: Span) -> Item:
+    usage = "pypto.set_vec_tile_shapes(16, 64): one size per axis, the last axis last"
+    for key, (_, place) in keyword.items():
+        refuse(
+            FeTypeError, f"set_vec_tile_shapes has no parameter '{key}'", place, help=usage
+        )
+    if not 1 <= len(positional) <= MAX_RANK:
+        refuse(
+            TileError, f"a vector tile has 1 to {MAX_RANK} sizes, got {len(positional)}", span,
+            help=usage,
+        )  # fmt: skip
+    sizes = []
+    for index, (item, place) in enumerate(positional):
+        value = frame.python(item, place, "a tile size")
+        number = Known(value)
+        expr = operand(frame, number, place)
+        if isinstance(value, bool) or expr is None or expr.kind != "int":
+            refuse(
+                FeTypeError, f"size {index} of the vector tile is no int", place,
+                expected="an int of 1 or more", got=v.describe(number), help=usage,
+            )  # fmt: skip
+        assert not isinstance(expr, Scalar)
+        size = int(value)
+        if size < 1:
+            refuse(
+                TileError, f"size {index} of the vector tile is not positive", place,
+                expected="an int of 1 or more", got=str(size), help=usage,
+            )  # fmt: skip
+        sizes.append(size)
+    frame.context.builder.tile = tuple(sizes)
+    frame.context.builder.tile_span = span
+    return Known(None)
+
+
+# --- local tensors ---
+
+
+def _local_tensor(
+    frame: Frame, positional: Arguments, keyword: Keywords, span: Span, name: str | None
+) -> Item:
+    given = _bind(
+        builtin.tensor, positional, keyword, span, ("shape", "dtype"), ("name", "format")
+    )
+    shape_item, shape_span = given["shape"]
+    parts = items_of(frame, shape_item, shape_span)
+    if parts is None:
+        refuse(
+            FeTypeError, "the shape of a local tensor is a list or tuple of sizes", shape_span,
+            got=v.describe(shape_item), help="pypto.tensor([4, 64], pypto.DT_FP32)",
+        )  # fmt: skip
+    if not 1 <= len(parts) <= MAX_RANK:
+        refuse(
+            FeValueError, f"a tensor has 1 to {MAX_RANK} axes, got {len(parts)}", shape_span
+        )
+    sizes: list[Expr] = []
+    for index, part in enumerate(parts):
+        expr = operand(frame, part, shape_span)
+        if expr is None or expr.kind != "int":
+            refuse(
+                FeTypeError, f"size {index} of the local tensor is no int", shape_span,
+                got=v.describe(part),
+            )  # fmt: skip
+        if isinstance(part, Known) and int(part.value) < 0:  # type: ignore[call-overload]
+            refuse(
+                FeValueError, f"size {index} of the local tensor is negative", shape_span,
+                expected="a size of 0 or more", got=str(part.value),
+            )  # fmt: skip
+        if isinstance(part, Scalar):
+            expr = _size(frame, part, shape_span)
+        sizes.append(expr)
+    dtype = frame.python(*given["dtype"], "the dtype of a local tensor")
+    if not isinstance(dtype, DataType):
+        refuse(
+            FeTypeError, "the dtype of a local tensor is a pypto dtype", given["dtype"][1],
+            expected="pypto.DT_FP32, pypto.DT_FP16, ...", got=v.describe(Known(dtype)),
+        )  # fmt: skip
+    builder = frame.context.builder
+    label = _label(frame, given, name)
+    buffer = Buffer(label, TensorType(dtype, tuple(sizes)), None, span)
+    builder.locals.append(buffer)
+    return buffer
+
+
+def _size(frame: Frame, item: Scalar, span: Span) -> Expr:
+    """A size over dynamic sizes stays an expression; scalar arguments in it become known."""
+    from pypto.ir.expr import symbols_of
+
+    if any(symbol.axis is None for symbol in symbols_of(item.expr)):
+        value = frame.python(item, span, "the size of a tensor")
+        return const(int(value))
+    return item.expr
+
+
+def _label(frame: Frame, given: dict[str, Argument], name: str | None) -> str:
+    text = frame.python(*given["name"], "the name of a tensor") if "name" in given else ""
+    base = text if isinstance(text, str) and text.isidentifier() else (name or "local")
+    taken = {buffer.name for buffer in frame.context.builder.locals} | frame.context.names
+    label, number = base, 1
+    while label in taken:
+        number += 1
+        label = f"{base}_{number}"
+    return label
+
+
+# --- pure functions of Python ---
+
+
+def call_pure(
+    frame: Frame, function: Any, positional: Arguments, keyword: Keywords, span: Span
+) -> Item:
+    """A built-in or standard function at compile time; some take run-time scalars too."""
+    name = function.__name__
+    if not keyword:
+        special = _on_items(frame, function, positional, span)
+        if special is not None:
+            return special
+        special = _on_scalars(frame, function, positional, span)
+        if special is not None:
+            return special
+    what = f"{name}(...)"
+    args = [frame.python(item, place, what) for item, place in positional]
+    kwargs = {key: frame.python(item, place, what) for key, (item, place) in keyword.items()}
+    result = python_call(function, span, *args, **kwargs)
+    if isinstance(result, zip | enumerate | reversed) or type(result).__name__ == "list_reverseiterator":
+        result = list(result)
+    return from_python(result)
+
+
+def _on_items(frame: Frame, function: Any, positional: Arguments, span: Span) -> Item | None:
+    """Functions of lists and tuples whose items may be tensors; None: not one of those."""
+    if function is len and len(positional) == 1:
+        item = positional[0][0]
+        if isinstance(item, Value | Buffer):
+            return scalar(item.type.shape[0])
+        if isinstance(item, Sequence | v.Mapping):
+            return Known(len(item.items))
+        return None
+    if function in (list, tuple, reversed) and len(positional) == 1:
+        parts = items_of(frame, *positional[0])
+        if parts is None:
+            return None
+        return Sequence(parts[::-1] if function is reversed else parts, function is not tuple)
+    if function is enumerate and len(positional) in (1, 2):
+        parts = items_of(frame, *positional[0])
+        start = frame.python(*positional[1], "enumerate") if len(positional) == 2 else 0
+        if parts is None or not isinstance(start, int):
+            return None
+        pairs = enumerate(parts, start)
+        return Sequence([Sequence([Known(i), part], False) for i, part in pairs], True)
+    if function is zip:
+        columns = [items_of(frame, item, place) for item, place in positional]
+        rows = zip(*(c for c in columns if c is not None), strict=False)
+        if any(column is None for column in columns):
+            return None
+        return Sequence([Sequence(list(row), False) for row in rows], True)
+    return None
+
+
+def _on_scalars(frame: Frame, function: Any, positional: Arguments, span: Span) -> Item | None:
+    """``abs``, ``min``, ``max``, ``int``, ``float`` of run-time scalars; None: not that."""
+    try:
+        op = SYMBOLIC.get(function)
+    except TypeError:
+        return None
+    if op is None:
+        return None
+    given = positional
+    if op in ("min", "max") and len(positional) == 1:
+        parts = items_of(frame, *positional[0])
+        given = [(part, positional[0][1]) for part in parts or ()]
+    if any(is_tensor(item) for item, _ in given):
+        item, place = next(argument for argument in given if is_tensor(argument[0]))
+        help = {"abs": "pypto.abs(x)", "min": "pypto.minimum(a, b)", "max": "pypto.maximum(a, b)"}
+        refuse(
+            FeTypeError, f"{function.__name__} does not take a tensor", place,
+            got=v.describe(item), help=f"write {help[op]}" if op in help else None,
+        )  # fmt: skip
+    if not any(isinstance(item, Scalar) for item, _ in given):
+        return None
+    exprs = [operand(frame, item, place) for item, place in given]
+    numbers = [as_number(expr) for expr in exprs if expr is not None]
+    if len(numbers) != len(exprs) or len({expr.kind for expr in numbers}) != 1:
+        return None  # Python's result has the type of the operand that wins
+    if op in ("min", "max"):
+        result = numbers[0]
+        for other in numbers[1:]:
+            result = apply(op, result, other)
+        return scalar(result)
+    if len(numbers) != 1:
+        return None
+    if op == "to_int" and numbers[0].kind == "int":
+        return scalar(numbers[0])
+    return scalar(apply(op, numbers[0]))

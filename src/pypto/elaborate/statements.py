@@ -1,0 +1,442 @@
+"""Statements: what each does to names and tensors, and how errors are contained.
+
+A statement that fails poisons the names it would have set; statements that use those are skipped
+without a further message.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+
+import libcst as cst
+
+from pypto.elaborate import values as v
+from pypto.elaborate.arithmetic import BINARY, binary, items_of, truth
+from pypto.elaborate.captures import path_text
+from pypto.elaborate.diagnostics import Poisoned, refuse
+from pypto.elaborate.machine import Execute, Frame, Rebinding, identifier
+from pypto.elaborate.subscripts import is_whole
+from pypto.elaborate.tensors import write
+from pypto.elaborate.values import POISON, Item, Known, Scalar, Sequence, is_tensor
+from pypto.error import (
+    Diagnostic,
+    FeError,
+    FeNotImplementedError,
+    FeTypeError,
+    FeValueError,
+    ParserError,
+    PyptoError,
+    Span,
+    UnsupportedSyntaxError,
+)
+from pypto.ir.tensor import Buffer
+
+__all__ = ["STATEMENTS", "ReturnSignal", "assign", "execute"]
+
+MAX_STEPS = 100_000
+"""Iterations of unrolled loops in one kernel."""
+
+
+class ReturnSignal(Exception):
+    """A return statement was reached; ``item`` is its value."""
+
+    def __init__(self, item: Item) -> None:
+        self.item = item
+        super().__init__()
+
+
+class _Break(Exception):
+    pass
+
+
+class _Continue(Exception):
+    pass
+
+
+def execute(frame: Frame, node: cst.CSTNode) -> None:
+    """Run one statement or block; errors are collected, never raised."""
+    handler = frame.context.statements.get(type(node))
+    if isinstance(node, cst.IndentedBlock | cst.SimpleStatementSuite | cst.SimpleStatementLine):
+        for statement in node.body:
+            execute(frame, statement)
+        return
+    if frame.caller is None:
+        frame.place = frame.span(node)
+    try:
+        if handler is None:
+            raise Poisoned  # refused syntax, reported by the syntax check
+        handler(frame, node)
+        return
+    except Poisoned:
+        pass
+    except PyptoError as error:
+        _collect(frame, node, error.diagnostics)
+    except RecursionError:
+        message = "this statement is nested too deeply"
+        help = "split it into several statements"
+        _collect(
+            frame, node,
+            (Diagnostic(ParserError, "F00005", message, frame.span(node), help=help),),
+        )  # fmt: skip
+    _poison(frame, node)
+    if isinstance(node, cst.Return):
+        raise ReturnSignal(POISON)
+
+
+def _collect(frame: Frame, node: cst.CSTNode, diagnostics: tuple[Diagnostic, ...]) -> None:
+    place = frame.place or frame.span(node)
+    for diagnostic in diagnostics:
+        if diagnostic.span is None:
+            diagnostic = replace(diagnostic, span=frame.span(node))
+        frame.context.collector.add(diagnostic, place, frame.call_notes())
+
+
+def _poison(frame: Frame, node: cst.CSTNode) -> None:
+    for name, target in _targets(node):
+        held = frame.locals.get(name)
+        if isinstance(target, cst.Name):
+            if not isinstance(held, Buffer) or name not in frame.tensor_parameters:
+                frame.locals[name] = POISON
+        if isinstance(held, Buffer):
+            # Whatever the failed statement wanted to write counts as written.
+            frame.context.builder.written.add(held)
+
+
+def _targets(node: cst.CSTNode) -> Iterator[tuple[str, cst.CSTNode]]:
+    """Names that ``node`` assigns, and names of tensors that it writes into."""
+    if isinstance(node, cst.AssignTarget | cst.AnnAssign | cst.AugAssign | cst.For):
+        yield from _target_names(node.target)
+    if isinstance(node, cst.Call) and isinstance(node.func, cst.Attribute):
+        owner = node.func.value
+        if isinstance(owner, cst.Name) and node.func.attr.value == "move":
+            yield identifier(owner), node
+    if isinstance(node, cst.FunctionDef | cst.ClassDef):
+        yield identifier(node.name), node.name
+        return
+    for child in node.children:
+        yield from _targets(child)
+
+
+def _target_names(target: cst.CSTNode) -> Iterator[tuple[str, cst.CSTNode]]:
+    if isinstance(target, cst.Name):
+        yield identifier(target), target
+    elif isinstance(target, cst.Tuple | cst.List):
+        for element in target.elements:
+            yield from _target_names(element.value)
+    elif isinstance(target, cst.Subscript | cst.Attribute):
+        owner: cst.CSTNode = target
+        while isinstance(owner, cst.Subscript | cst.Attribute):
+            owner = owner.value
+        if isinstance(owner, cst.Name):
+            yield identifier(owner), target
+
+
+# --- assignment ---
+
+
+def _assign(frame: Frame, node: cst.Assign) -> None:
+    name = _hint(frame, node.targets[0].target)
+    frame.hint = (node.value, name) if name is not None else None
+    item = frame.evaluate(node.value)
+    frame.hint = None
+    for target in node.targets:
+        assign(frame, target.target, item, frame.span(node.value))
+
+
+def _hint(frame: Frame, target: cst.CSTNode) -> str | None:
+    return identifier(target) if isinstance(target, cst.Name) else None
+
+
+def _annotated(frame: Frame, node: cst.AnnAssign) -> None:
+    # The annotation of a local name means nothing at run time, in Python as here.
+    if node.value is None:
+        return
+    name = _hint(frame, node.target)
+    frame.hint = (node.value, name) if name is not None else None
+    item = frame.evaluate(node.value)
+    frame.hint = None
+    assign(frame, node.target, item, frame.span(node.value))
+
+
+def assign(frame: Frame, target: cst.CSTNode, item: Item, source: Span) -> None:
+    """``target = item``; ``source`` is the place of the value."""
+    if isinstance(target, cst.Name):
+        bind(frame, identifier(target), item, frame.span(target))
+    elif isinstance(target, cst.Tuple | cst.List):
+        _unpack(frame, target, item, source)
+    elif isinstance(target, cst.Subscript):
+        _store(frame, target, item)
+    elif isinstance(target, cst.Attribute):
+        owner = frame.evaluate(target.value)
+        refuse(
+            FeError,
+            f"a kernel cannot set the attribute '{target.attr.value}' of {v.describe(owner)}",
+            frame.span(target),
+            code="F00007",
+            help="keep the value in a name of its own",
+        )
+    else:
+        raise Poisoned
+
+
+def bind(frame: Frame, name: str, item: Item, span: Span) -> None:
+    """Give ``name`` the value ``item`` in this function."""
+    if name in frame.tensor_parameters:
+        held = frame.locals.get(name)
+        read = isinstance(held, Buffer) and held in frame.context.builder.read
+        again = any(r.name == name for r in frame.context.rebindings)
+        frame.context.rebindings.append(Rebinding(name, span, read or again))
+    frame.locals[name] = item
+
+
+def _unpack(frame: Frame, target: cst.Tuple | cst.List, item: Item, source: Span) -> None:
+    wanted = len(target.elements)
+    parts = None if is_tensor(item) else items_of(frame, item, source)
+    if parts is None:
+        refuse(
+            FeTypeError, f"this value cannot be unpacked into {wanted} names", source,
+            expected=f"a tuple or list of {wanted}", got=v.describe(item),
+        )  # fmt: skip
+    if len(parts) != wanted:
+        refuse(
+            FeValueError,
+            f"this value has {len(parts)} items, and {wanted} names stand on the left",
+            source,
+            expected=f"{wanted} items",
+            got=v.describe(item),
+        )
+    for element, part in zip(target.elements, parts, strict=True):
+        assign(frame, element.value, part, source)
+
+
+def _store(frame: Frame, target: cst.Subscript, item: Item) -> None:
+    owner = frame.evaluate(target.value)
+    span = frame.span(target)
+    if is_tensor(owner):
+        if is_whole(frame, target, owner):
+            write(frame, owner, item, _whole_statement(frame, span), frame.span(target.value).text())
+            return
+        refuse(
+            FeNotImplementedError,
+            "writing a part of a tensor is not available in this version",
+            span,
+            help=f"write the whole tensor: {frame.span(target.value).text()}[:] = ...",
+        )
+    if isinstance(owner, Sequence) and owner.mutable or isinstance(owner, v.Mapping):
+        key = _single_key(frame, target)
+        if isinstance(owner, v.Mapping):
+            owner.items[key] = item
+            return
+        if not isinstance(key, int) or not -len(owner.items) <= key < len(owner.items):
+            refuse(
+                FeValueError, f"index {key!r} is outside a list of {len(owner.items)}", span
+            )
+        owner.items[key] = item
+        return
+    if isinstance(owner, Known) and owner.origin is not None:
+        refuse(
+            FeError,
+            f"a kernel cannot change '{path_text(owner.origin)}', which stands outside of it",
+            span,
+            code="F00007",
+            help="make a new list or dict in the kernel, or change the object outside",
+        )
+    refuse(
+        FeTypeError, f"items of {v.describe(owner)} cannot be assigned", span,
+        expected="a tensor, or a list or dict made in the kernel",
+    )  # fmt: skip
+
+
+def _whole_statement(frame: Frame, span: Span) -> Span:
+    """The statement being executed, when the write is in this function; else the target."""
+    return frame.place if frame.caller is None and frame.place is not None else span
+
+
+def _single_key(frame: Frame, target: cst.Subscript) -> object:
+    if len(target.slice) == 1 and isinstance(target.slice[0].slice, cst.Index):
+        return frame.known(target.slice[0].slice.value, "an index")
+    refuse(FeTypeError, "one index is expected here", frame.span(target))
+
+
+def _augmented(frame: Frame, node: cst.AugAssign) -> None:
+    sign = _AUGMENTED[type(node.operator)]
+    target = node.target
+    old = frame.evaluate(target)
+    value = frame.evaluate(node.value)
+    span = frame.span(node)
+    if isinstance(old, Sequence) and old.mutable and sign is cst.Add:
+        more = items_of(frame, value, frame.span(node.value))
+        if more is None:
+            refuse(FeTypeError, "only a list or tuple can be added to a list", span)
+        old.items.extend(more)
+        return
+    if isinstance(old, Known) and isinstance(old.value, list | dict | set):
+        what = f"'{path_text(old.origin)}'" if old.origin else "an object made outside"
+        refuse(
+            FeError, f"a kernel cannot change {what} in place", span, code="F00007",
+            help="write name = name + [...], which makes a new list",
+        )  # fmt: skip
+    frame.hint = (node, identifier(target)) if isinstance(target, cst.Name) else None
+    item = binary(frame, sign, old, value, node)
+    frame.hint = None
+    if isinstance(old, Buffer) and isinstance(target, cst.Name):
+        # As in torch, an augmented assignment to a tensor writes into it.
+        write(frame, old, item, span, identifier(target))
+        return
+    assign(frame, target, item, span)
+
+
+_AUGMENTED: dict[type, type] = {
+    getattr(cst, f"{sign.__name__}Assign"): sign for sign in BINARY
+}
+
+
+def _delete(frame: Frame, node: cst.Del) -> None:
+    targets = [node.target]
+    if isinstance(node.target, cst.Tuple):
+        targets = [element.value for element in node.target.elements]  # type: ignore[misc]
+    for target in targets:
+        if not isinstance(target, cst.Name):
+            refuse(
+                UnsupportedSyntaxError, "a kernel can only delete names", frame.span(target),
+                help="leave the statement out: what is not used costs nothing",
+            )  # fmt: skip
+        frame.evaluate(target)
+        frame.locals.pop(identifier(target), None)
+
+
+# --- control flow at compile time ---
+
+
+def _if(frame: Frame, node: cst.If) -> None:
+    test = frame.evaluate(node.test)
+    if truth(frame, test, frame.span(node.test)):
+        execute(frame, node.body)
+    elif isinstance(node.orelse, cst.If):
+        execute(frame, node.orelse)
+    elif node.orelse is not None:
+        execute(frame, node.orelse.body)
+
+
+def _for(frame: Frame, node: cst.For) -> None:
+    iterated = frame.evaluate(node.iter)
+    span = frame.span(node.iter)
+    items = None if is_tensor(iterated) else items_of(frame, iterated, span)
+    if items is None:
+        refuse(
+            FeTypeError,
+            "a kernel can only loop over range(...), lists, tuples and dicts known at compile time",
+            span,
+            got=v.describe(iterated),
+        )
+    for item in items:
+        frame.context.steps += 1
+        if frame.context.steps > MAX_STEPS:
+            refuse(
+                FeValueError, f"unrolled loops take more than {MAX_STEPS} steps", span,
+                help="use fewer steps: every step becomes statements of the kernel",
+            )  # fmt: skip
+        try:
+            assign(frame, node.target, item, span)
+            execute(frame, node.body)
+        except _Break:
+            break
+        except _Continue:
+            continue
+
+
+def _break(frame: Frame, node: cst.Break) -> None:
+    raise _Break
+
+
+def _continue(frame: Frame, node: cst.Continue) -> None:
+    raise _Continue
+
+
+def _return(frame: Frame, node: cst.Return) -> None:
+    if node.value is None:
+        raise ReturnSignal(Known(None))
+    if frame.caller is not None:
+        raise ReturnSignal(frame.evaluate(node.value))
+    item = frame.evaluate(node.value)
+    if isinstance(item, Known) and item.value is None:
+        raise ReturnSignal(item)
+    refuse(
+        UnsupportedSyntaxError,
+        "a kernel returns nothing",
+        frame.span(node),
+        got=f"return of {v.describe(item)}",
+        help="add a parameter for the result and write it: out[:] = value",
+    )
+
+
+def _assert(frame: Frame, node: cst.Assert) -> None:
+    test = frame.evaluate(node.test)
+    span = frame.span(node.test)
+    text = span.text()
+    if isinstance(test, Scalar):
+        message = _message(frame, node.msg) if node.msg is not None else f"assert {text}"
+        frame.context.builder.require(test.expr, message, span)
+        return
+    if not truth(frame, test, span):
+        detail = f": {_message(frame, node.msg)}" if node.msg is not None else ""
+        refuse(FeValueError, f"the assertion '{text}' does not hold{detail}", span)
+
+
+def _message(frame: Frame, node: cst.BaseExpression) -> str:
+    return str(frame.known(node, "the message of an assertion"))
+
+
+_RAISED: tuple[tuple[type[BaseException], type[FeError]], ...] = (
+    (NotImplementedError, FeNotImplementedError),
+    (TypeError, FeTypeError),
+    (ValueError, FeValueError),
+)
+
+
+def _raise(frame: Frame, node: cst.Raise) -> None:
+    """Reached at compile time: the kernel's author refuses these arguments."""
+    if node.exc is None:
+        raise Poisoned
+    raised, words = node.exc, ""
+    if isinstance(raised, cst.Call):
+        parts = [str(frame.known(arg.value, "the message of an error")) for arg in raised.args]
+        words = ", ".join(parts)
+        raised = raised.func
+    item = frame.evaluate(raised)
+    span = frame.span(node)
+    kind = item.value if isinstance(item, Known) else None
+    if not isinstance(kind, type) or not issubclass(kind, BaseException):
+        refuse(
+            FeTypeError, "only an exception class can be raised", span, got=v.describe(item)
+        )
+    cls = next((ours for theirs, ours in _RAISED if issubclass(kind, theirs)), FeError)
+    code = "F00007" if cls is FeError else None
+    refuse(cls, f"{kind.__name__}: {words}" if words else kind.__name__, span, code=code)
+
+
+def _expression(frame: Frame, node: cst.Expr) -> None:
+    frame.evaluate(node.value)
+
+
+def _pass(frame: Frame, node: cst.Pass) -> None:
+    return None
+
+
+STATEMENTS: dict[type, Execute] = {
+    cst.AnnAssign: _annotated,
+    cst.Assert: _assert,
+    cst.Assign: _assign,
+    cst.AugAssign: _augmented,
+    cst.Break: _break,
+    cst.Continue: _continue,
+    cst.Del: _delete,
+    cst.Expr: _expression,
+    cst.For: _for,
+    cst.If: _if,
+    cst.Pass: _pass,
+    cst.Raise: _raise,
+    cst.Return: _return,
+}
+"""Every supported statement; blocks and lines are walked by :func:`execute` itself."""

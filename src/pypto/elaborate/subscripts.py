@@ -1,0 +1,106 @@
+"""``value[...]``: elements of lists, tuples, dicts and strings, and whole tensors."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import libcst as cst
+
+from pypto.elaborate import values as v
+from pypto.elaborate.captures import Unreadable, path_text
+from pypto.elaborate.diagnostics import refuse
+from pypto.elaborate.machine import Frame
+from pypto.elaborate.scalars import from_python, python_call
+from pypto.elaborate.values import Item, Known, Mapping, Sequence, is_tensor
+from pypto.error import FeNotImplementedError, FeTypeError, FeValueError, ShapeError, Span
+from pypto.ir.tensor import Buffer, Value
+
+__all__ = ["evaluate_subscript", "is_whole"]
+
+
+def evaluate_subscript(frame: Frame, node: cst.Subscript) -> Item:
+    """The value of ``node``; a whole slice of a tensor is the tensor itself."""
+    owner = frame.evaluate(node.value)
+    span = frame.span(node)
+    if isinstance(owner, Value | Buffer):
+        if is_whole(frame, node, owner):
+            return owner
+        refuse(
+            FeNotImplementedError,
+            "reading a part of a tensor is not available in this version",
+            span,
+            help="use the whole tensor",
+        )
+    key = _key(frame, node)
+    if isinstance(owner, Sequence):
+        if not isinstance(key, int | slice):
+            refuse(FeTypeError, "a list is indexed by ints and slices", span, got=repr(key))
+        found = python_call(owner.items.__getitem__, span, key)
+        if isinstance(key, slice):
+            return Sequence(found, owner.mutable, owner.shape)
+        item: Item = found
+        return item
+    if isinstance(owner, Mapping):
+        if key not in owner.items:
+            refuse(FeValueError, f"KeyError: {key!r}", span)
+        return owner.items[key]
+    if isinstance(owner, Known):
+        return _element(frame, owner, key, span)
+    refuse(FeTypeError, f"{v.describe(owner)} cannot be indexed", span)
+
+
+def _element(frame: Frame, owner: Known, key: Any, span: Span) -> Item:
+    plain = type(key) in (int, str, bool) or key is None
+    if not plain or isinstance(owner.value, type):
+        value = frame.use(owner, span)
+        if not isinstance(value, str | bytes | tuple | list | dict | range):
+            refuse(FeTypeError, f"{v.describe(owner)} cannot be indexed", span)
+        return from_python(python_call(value.__getitem__, span, key))
+    try:
+        return frame.step(owner, ("item", key), span)
+    except Unreadable as error:
+        name = path_text(owner.origin) if owner.origin else v.describe(owner)
+        cls = FeValueError if error.missing else FeTypeError
+        refuse(cls, f"cannot read {name}[{key!r}]: {error}", span)
+
+
+def _key(frame: Frame, node: cst.Subscript) -> Any:
+    parts = []
+    for element in node.slice:
+        part = element.slice
+        if isinstance(part, cst.Index):
+            parts.append(frame.known(part.value, "an index"))
+        else:
+            assert isinstance(part, cst.Slice)
+            bounds = (part.lower, part.upper, part.step)
+            ends = [None if b is None else frame.known(b, "a slice") for b in bounds]
+            parts.append(slice(*ends))
+    last = node.slice[-1]
+    single = len(parts) == 1 and not isinstance(last.comma, cst.Comma)
+    return parts[0] if single else tuple(parts)
+
+
+def is_whole(frame: Frame, node: cst.Subscript, tensor: Item) -> bool:
+    """True for ``x[:]``, ``x[...]``, ``x[:, :]``; refuses more indices than there are axes."""
+    assert is_tensor(tensor) and isinstance(tensor, Value | Buffer)
+    whole, axes, ellipses = True, 0, 0
+    for element in node.slice:
+        part = element.slice
+        if isinstance(part, cst.Index) and isinstance(part.value, cst.Ellipsis):
+            ellipses += 1
+            continue
+        axes += 1
+        if not isinstance(part, cst.Slice):
+            whole = False
+        elif any(bound is not None for bound in (part.lower, part.upper, part.step)):
+            whole = False
+    rank = tensor.type.rank
+    if axes > rank or ellipses > 1:
+        refuse(
+            ShapeError,
+            "too many indices",
+            frame.span(node),
+            expected=f"at most {rank} for {v.describe(tensor)}, and one ...",
+            got=f"{axes}" + (f" and {ellipses} ..." if ellipses > 1 else ""),
+        )
+    return whole
