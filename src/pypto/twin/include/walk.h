@@ -262,6 +262,71 @@ PYPTO_INLINE void bits_form(const F& f, const uint64_t mask[], uint32_t repeats,
     masked_form(f, repeats, d, s...);
 }
 
+/* What a repeat form covers, for instructions that are not elementwise. */
+struct Coverage {
+    uint32_t repeats;
+    uint64_t low, high;           /* lanes of every repeat */
+    uint64_t last_low, last_high; /* lanes of the last one */
+
+    PYPTO_INLINE uint64_t word(uint32_t repeat, bool upper) const
+    {
+        const bool last = repeat + 1 == repeats;
+        return upper ? (last ? last_high : high) : (last ? last_low : low);
+    }
+    /* The bits of `lanes` (a divisor of 64) lanes from lane `first` on. */
+    template <uint32_t lanes>
+    PYPTO_INLINE uint32_t bits(uint32_t repeat, uint32_t first) const
+    {
+        constexpr uint64_t all = (uint64_t{1} << lanes) - 1;
+        return static_cast<uint32_t>((word(repeat, first >= 64) >> (first % 64)) & all);
+    }
+    PYPTO_INLINE bool active(uint32_t repeat, uint32_t lane) const
+    {
+        return ((word(repeat, lane >= 64) >> (lane % 64)) & 1) != 0;
+    }
+};
+
+PYPTO_INLINE uint64_t low_bits(uint64_t count) { return count >= 64 ? ~uint64_t{0} : (uint64_t{1} << count) - 1; }
+
+/* `count` elements, `lanes` a repeat. */
+PYPTO_INLINE Coverage cover_count(uint32_t count, uint32_t lanes)
+{
+    const uint32_t repeats = (count + lanes - 1) / lanes;
+    const uint64_t last = count - uint64_t{repeats == 0 ? 0 : repeats - 1} * lanes;
+    const uint64_t high = lanes > 64 ? low_bits(lanes - 64) : 0;
+    return {repeats, low_bits(lanes < 64 ? lanes : 64), high, low_bits(last < 64 ? last : 64),
+            last > 64 ? low_bits(last - 64) : 0};
+}
+
+/* The mask registers as they stand. */
+PYPTO_INLINE Coverage cover_registers(uint32_t repeats, uint32_t lanes)
+{
+    if (state.mask_counter) return cover_count(static_cast<uint32_t>(state.mask_low), lanes);
+    const uint64_t low = state.mask_low & low_bits(lanes < 64 ? lanes : 64);
+    const uint64_t high = lanes > 64 ? state.mask_high & low_bits(lanes - 64) : 0;
+    return {repeats, low, high, low, high};
+}
+
+/* A repeat form's mask argument, set into the registers first where the form says so. */
+template <bool isSetMask>
+PYPTO_INLINE Coverage cover(uint64_t mask, uint32_t repeats, uint32_t lanes)
+{
+    if constexpr (isSetMask) {
+        refuse_counter_mode();
+        set_mask_length(mask);
+    }
+    return cover_registers(repeats, lanes);
+}
+template <bool isSetMask>
+PYPTO_INLINE Coverage cover(const uint64_t mask[], uint32_t repeats, uint32_t lanes)
+{
+    if constexpr (isSetMask) {
+        refuse_counter_mode();
+        set_mask(mask[0], lanes > 64 ? mask[1] : 0);
+    }
+    return cover_registers(repeats, lanes);
+}
+
 }  // namespace pypto_twin
 
 #endif

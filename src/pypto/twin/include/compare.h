@@ -1,0 +1,254 @@
+/* CPU twin: Compare to bits, Select by bits. Bit i % 8 of byte i / 8 belongs to element i.
+ *
+ * NUM-CMP-1  comparisons with NaN are false, except NE.
+ * NUM-SEL-1  Select moves bits: NaN patterns survive.
+ * NUM-CMP-2  the register form of Compare clears the bits of lanes that are masked off.
+ */
+#ifndef PYPTO_TWIN_COMPARE_H
+#define PYPTO_TWIN_COMPARE_H
+
+#include "lanes.h"
+#include "walk.h"
+
+namespace AscendC {
+
+enum class CMPMODE : uint8_t { LT = 0, GT, EQ, LE, GE, NE };
+enum class SELMODE : uint8_t { VSEL_CMPMASK_SPR = 0, VSEL_TENSOR_SCALAR_MODE, VSEL_TENSOR_TENSOR_MODE };
+
+}  // namespace AscendC
+
+namespace pypto_twin {
+namespace simd {
+
+/* Lane i's sign bit as bit i. */
+template <typename M>
+PYPTO_INLINE uint8_t lane_bits(M mask)
+{
+#if defined(__AVX__)
+    return static_cast<uint8_t>(__builtin_ia32_movmskps256(as<f32x8>(mask)));
+#else
+    const u32x8 bits = (as<u32x8>(mask) >> 31) << as<u32x8>(iota_i32());
+    uint32_t result = 0;
+    for (int i = 0; i < 8; ++i) result |= bits[i];
+    return static_cast<uint8_t>(result);
+#endif
+}
+
+/* All ones where bit i of `bits` is set. */
+PYPTO_INLINE i32x8 mask_of_bits(uint32_t bits)
+{
+    const i32x8 place = splat_i32(1) << iota_i32();
+    return (splat_i32(static_cast<int32_t>(bits)) & place) == place;
+}
+PYPTO_INLINE i16x8 mask_of_bits_narrow(uint32_t bits)
+{
+    const i16x8 place = {1, 2, 4, 8, 16, 32, 64, 128};
+    return ((i16x8{} + static_cast<int16_t>(bits)) & place) == place;
+}
+
+template <typename V>
+PYPTO_INLINE uint8_t compare(V a, V b, AscendC::CMPMODE mode)
+{
+    using AscendC::CMPMODE;
+    switch (mode) {
+        case CMPMODE::LT: return lane_bits(a < b);
+        case CMPMODE::GT: return lane_bits(a > b);
+        case CMPMODE::EQ: return lane_bits(a == b);
+        case CMPMODE::LE: return lane_bits(a <= b);
+        case CMPMODE::GE: return lane_bits(a >= b);
+        default: return lane_bits(a != b);
+    }
+}
+
+}  // namespace simd
+
+template <typename D, typename S>
+PYPTO_INLINE void check_compare(AscendC::CMPMODE mode, bool scalar)
+{
+    PYPTO_TWIN_TYPES("Compare", S, half, float, int32_t);
+    PYPTO_TWIN_TYPES("Compare (result bits)", D, uint8_t, int8_t);
+    if (is_same<S, int32_t> && __builtin_expect(mode != AscendC::CMPMODE::EQ, 0)) {
+        fail("Compare: int32_t has the mode EQ only");
+    }
+    (void)scalar;
+}
+
+/* The length of a count form: whole repeats of 256 bytes. */
+template <typename S>
+PYPTO_INLINE uint32_t whole_repeats(uint32_t count)
+{
+    if (__builtin_expect(count * sizeof(S) % kRepeatBytes != 0, 0)) {
+        fail("Compare: count * sizeof(T) must be a multiple of 256");
+    }
+    return count;
+}
+
+/* One byte for eight lanes, `lanes` lanes of each repeat; bytes are packed without gaps. b(r, step) is
+ * the second operand. */
+template <typename S, typename B>
+PYPTO_INLINE void compare_walk(uint8_t* to, AscendC::TPosition position, const Operand<S>& a, B b,
+                               AscendC::CMPMODE mode, uint32_t repeats, uint32_t lanes)
+{
+    on_write(position, to, uint64_t{repeats} * lanes / 8, PIPE_V);
+    report<8, false>(a, repeats, lanes);
+    for (uint32_t r = 0; r < repeats; ++r) {
+        for (uint32_t step = 0; step < lanes / 8; ++step) {
+            const auto value = simd::Lanes<S, 8>::load(address_of<8>(a, r, step));
+            *to++ = simd::compare(value, b(r, step), mode);
+        }
+    }
+}
+
+template <typename S>
+struct TensorSide {
+    Operand<S> at;
+    PYPTO_INLINE auto operator()(uint32_t r, uint32_t step) const
+    {
+        return simd::Lanes<S, 8>::load(address_of<8>(at, r, step));
+    }
+};
+template <typename S>
+struct ScalarSide {
+    lane::Register<S> value;
+    PYPTO_INLINE auto operator()(uint32_t, uint32_t) const { return value; }
+};
+
+}  // namespace pypto_twin
+
+namespace AscendC {
+
+template <typename T, typename U>
+PYPTO_INLINE void Compare(const LocalTensor<U>& dst, const LocalTensor<T>& src0,
+                          const LocalTensor<T>& src1, CMPMODE cmpMode, uint32_t count)
+{
+    using namespace pypto_twin;
+    check_compare<U, T>(cmpMode, false);
+    on_instruction(PIPE_V);
+    report<8, false>(operand(src1), 1, count);
+    compare_walk(reinterpret_cast<uint8_t*>(dst.GetPhyAddr()), dst.Position(), operand(src0),
+                 TensorSide<T>{operand(src1)}, cmpMode, 1, whole_repeats<T>(count));
+}
+
+/* The mask argument has no effect on this target. */
+template <typename T, typename U, bool isSetMask = true>
+PYPTO_INLINE void Compare(const LocalTensor<U>& dst, const LocalTensor<T>& src0,
+                          const LocalTensor<T>& src1, CMPMODE cmpMode, uint64_t,
+                          uint8_t repeatTime, const BinaryRepeatParams& p)
+{
+    using namespace pypto_twin;
+    check_compare<U, T>(cmpMode, false);
+    on_instruction(PIPE_V);
+    const Operand<T> second = operand(src1, p.src1BlkStride, p.src1RepStride);
+    report<8, false>(second, repeatTime, kRepeatBytes / sizeof(T));
+    compare_walk(reinterpret_cast<uint8_t*>(dst.GetPhyAddr()), dst.Position(),
+                 operand(src0, p.src0BlkStride, p.src0RepStride), TensorSide<T>{second}, cmpMode,
+                 repeatTime, kRepeatBytes / sizeof(T));
+}
+
+template <typename T, typename U>
+PYPTO_INLINE void Compares(const LocalTensor<U>& dst, const LocalTensor<T>& src0,
+                           const T src1Scalar, CMPMODE cmpMode, uint32_t count)
+{
+    using namespace pypto_twin;
+    check_compare<U, T>(cmpMode, true);
+    PYPTO_TWIN_TYPES("Compares (result bits)", U, uint8_t);
+    on_instruction(PIPE_V);
+    compare_walk(reinterpret_cast<uint8_t*>(dst.GetPhyAddr()), dst.Position(), operand(src0),
+                 ScalarSide<T>{lane::fill(src1Scalar)}, cmpMode, 1, whole_repeats<T>(count));
+}
+template <typename T, typename U, bool isSetMask = true>
+PYPTO_INLINE void Compares(const LocalTensor<U>& dst, const LocalTensor<T>& src0,
+                           const T src1Scalar, CMPMODE cmpMode, uint64_t,
+                           uint8_t repeatTime, const UnaryRepeatParams& p)
+{
+    using namespace pypto_twin;
+    check_compare<U, T>(cmpMode, true);
+    PYPTO_TWIN_TYPES("Compares (result bits)", U, uint8_t);
+    on_instruction(PIPE_V);
+    compare_walk(reinterpret_cast<uint8_t*>(dst.GetPhyAddr()), dst.Position(),
+                 operand(src0, p.srcBlkStride, p.srcRepStride),
+                 ScalarSide<T>{lane::fill(src1Scalar)}, cmpMode, repeatTime,
+                 kRepeatBytes / sizeof(T));
+}
+
+/* Old name of Compares. */
+template <typename T, typename U>
+PYPTO_INLINE void CompareScalar(const LocalTensor<U>& dst, const LocalTensor<T>& src0,
+                                const T src1Scalar, CMPMODE cmpMode, uint32_t count)
+{
+    Compares(dst, src0, src1Scalar, cmpMode, count);
+}
+template <typename T, typename U, bool isSetMask = true>
+PYPTO_INLINE void CompareScalar(const LocalTensor<U>& dst, const LocalTensor<T>& src0,
+                                const T src1Scalar, CMPMODE cmpMode, uint64_t mask,
+                                uint8_t repeatTime, const UnaryRepeatParams& p)
+{
+    Compares<T, U, isSetMask>(dst, src0, src1Scalar, cmpMode, mask, repeatTime, p);
+}
+
+}  // namespace AscendC
+
+namespace pypto_twin {
+
+/* One repeat into the compare register. */
+template <typename T>
+PYPTO_INLINE void compare_register(const Operand<T>& a, const Operand<T>& b, AscendC::CMPMODE mode,
+                                   const Coverage& covered)
+{
+    PYPTO_TWIN_TYPES("Compare (register)", T, half, float);
+    constexpr uint32_t lanes = kRepeatBytes / sizeof(T);
+    report<8, false>(a, 1, lanes);
+    report<8, false>(b, 1, lanes);
+    state.compare_mask[0] = state.compare_mask[1] = 0;
+    for (uint32_t step = 0; step < lanes / 8; ++step) {
+        const uint64_t bits = simd::compare(simd::Lanes<T, 8>::load(address_of<8>(a, 0, step)),
+                                            simd::Lanes<T, 8>::load(address_of<8>(b, 0, step)), mode);
+        state.compare_mask[step / 8] |= (bits & covered.bits<8>(0, step * 8)) << (step % 8 * 8);
+    }
+}
+
+}  // namespace pypto_twin
+
+namespace AscendC {
+
+template <typename T, bool isSetMask = true>
+PYPTO_INLINE void Compare(const LocalTensor<T>& src0, const LocalTensor<T>& src1, CMPMODE cmpMode,
+                          uint64_t mask, const BinaryRepeatParams& p)
+{
+    using namespace pypto_twin;
+    on_instruction(PIPE_V);
+    compare_register(operand(src0, p.src0BlkStride, p.src0RepStride),
+                     operand(src1, p.src1BlkStride, p.src1RepStride), cmpMode,
+                     cover<isSetMask>(mask, 1, kRepeatBytes / sizeof(T)));
+}
+template <typename T, bool isSetMask = true>
+PYPTO_INLINE void Compare(const LocalTensor<T>& src0, const LocalTensor<T>& src1, CMPMODE cmpMode,
+                          const uint64_t mask[], const BinaryRepeatParams& p)
+{
+    using namespace pypto_twin;
+    on_instruction(PIPE_V);
+    compare_register(operand(src0, p.src0BlkStride, p.src0RepStride),
+                     operand(src1, p.src1BlkStride, p.src1RepStride), cmpMode,
+                     cover<isSetMask>(mask, 1, kRepeatBytes / sizeof(T)));
+}
+
+template <typename T>
+PYPTO_INLINE void GetCmpMask(const LocalTensor<T>& dst)
+{
+    PYPTO_TWIN_TYPES("GetCmpMask", T, uint8_t, uint16_t, uint32_t, uint64_t);
+    pypto_twin::on_instruction(PIPE_V);
+    pypto_twin::on_write(dst.Position(), dst.GetPhyAddr(), 16, PIPE_V);
+    __builtin_memcpy(dst.GetPhyAddr(), pypto_twin::state.compare_mask, 16);
+}
+template <typename T>
+PYPTO_INLINE void SetCmpMask(const LocalTensor<T>& src)
+{
+    PYPTO_TWIN_TYPES("SetCmpMask", T, uint8_t, uint16_t, uint32_t, uint64_t, half, float);
+    pypto_twin::on_instruction(PIPE_V);
+    pypto_twin::on_read(src.Position(), src.GetPhyAddr(), 16, PIPE_V);
+    __builtin_memcpy(pypto_twin::state.compare_mask, src.GetPhyAddr(), 16);
+}
+
+}  // namespace AscendC
+
+#endif

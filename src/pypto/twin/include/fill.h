@@ -1,0 +1,215 @@
+/* CPU twin: instructions that fill a tensor: Duplicate, Brcb, CreateVecIndex, Arange.
+ *
+ * NUM-INDEX-1  CreateVecIndex and Arange compute first + i * step in double (integers: wrapping) and
+ *              round once to the type.
+ */
+#ifndef PYPTO_TWIN_FILL_H
+#define PYPTO_TWIN_FILL_H
+
+#include "walk.h"
+
+namespace AscendC {
+
+/* Strides in blocks. */
+struct BrcbRepeatParams {
+    uint16_t dstBlkStride = 1;
+    uint16_t dstRepStride = 8;
+
+    constexpr BrcbRepeatParams() = default;
+    constexpr BrcbRepeatParams(uint16_t blockStride, uint16_t repeatStride)
+        : dstBlkStride(blockStride), dstRepStride(repeatStride)
+    {
+    }
+};
+
+}  // namespace AscendC
+
+namespace pypto_twin {
+
+/* The unsigned integer of T's size: moving data needs no more. */
+template <uint32_t size>
+struct PatternOf;
+template <>
+struct PatternOf<2> {
+    using type = uint16_t;
+    using Vector = simd::u16x16;
+};
+template <>
+struct PatternOf<4> {
+    using type = uint32_t;
+    using Vector = simd::u32x8;
+};
+template <typename T>
+using Pattern = typename PatternOf<sizeof(T)>::type;
+
+template <typename T>
+PYPTO_INLINE Operand<Pattern<T>> pattern_of(const Operand<T>& at)
+{
+    return {reinterpret_cast<Pattern<T>*>(at.address), at.block, at.repeat, at.position};
+}
+
+namespace lane {
+
+template <typename V>
+struct ConstantLanes {
+    V value;
+    PYPTO_INLINE V operator()() const { return value; }
+};
+
+template <typename T>
+PYPTO_INLINE auto constant(const T& value)
+{
+    using Vector = typename PatternOf<sizeof(T)>::Vector;
+    return ConstantLanes<Vector>{Vector{} + __builtin_bit_cast(Pattern<T>, value)};
+}
+
+/* Element i of the sequence first, first + step, ... */
+template <typename T>
+PYPTO_INLINE T sequence(T first, T step, uint32_t i)
+{
+    if constexpr (is_same<T, float>) {
+        return static_cast<float>(double(first) + double(step) * i);
+    } else if constexpr (is_same<T, half>) {
+        return half(double(float(first)) + double(float(step)) * i);
+    } else {
+        return static_cast<T>(static_cast<uint32_t>(first) + static_cast<uint32_t>(step) * i);
+    }
+}
+
+}  // namespace lane
+}  // namespace pypto_twin
+
+#define PYPTO_TWIN_MOVABLE half, bfloat16_t, int16_t, uint16_t, float, int32_t, uint32_t
+
+namespace AscendC {
+
+template <typename T>
+PYPTO_INLINE void Duplicate(const LocalTensor<T>& dst, const T& scalarValue, const int32_t& count)
+{
+    using namespace pypto_twin;
+    PYPTO_TWIN_TYPES("Duplicate", T, PYPTO_TWIN_MOVABLE);
+    on_instruction(PIPE_V);
+    const uint32_t length = static_cast<uint32_t>(count);
+    walk(lane::constant(scalarValue), 1, length, length, pattern_of(operand(dst)));
+    leave_count_form();
+}
+template <typename T, bool isSetMask = true>
+PYPTO_INLINE void Duplicate(const LocalTensor<T>& dst, const T& scalarValue, uint64_t mask,
+                            const uint8_t repeatTime, const uint16_t dstBlockStride,
+                            const uint8_t dstRepeatStride)
+{
+    using namespace pypto_twin;
+    PYPTO_TWIN_TYPES("Duplicate", T, PYPTO_TWIN_MOVABLE);
+    length_form<isSetMask>(lane::constant(scalarValue), mask, repeatTime,
+                           pattern_of(operand(dst, dstBlockStride, dstRepeatStride)));
+}
+template <typename T, bool isSetMask = true>
+PYPTO_INLINE void Duplicate(const LocalTensor<T>& dst, const T& scalarValue, const uint64_t mask[],
+                            const uint8_t repeatTime, const uint16_t dstBlockStride,
+                            const uint8_t dstRepeatStride)
+{
+    using namespace pypto_twin;
+    PYPTO_TWIN_TYPES("Duplicate", T, PYPTO_TWIN_MOVABLE);
+    bits_form<isSetMask>(lane::constant(scalarValue), mask, repeatTime,
+                         pattern_of(operand(dst, dstBlockStride, dstRepeatStride)));
+}
+
+/* Each repeat takes eight source elements and fills one block with each. */
+template <typename T>
+PYPTO_INLINE void Brcb(const LocalTensor<T>& dst, const LocalTensor<T>& src, const uint8_t repeatTime,
+                       const BrcbRepeatParams& p)
+{
+    using namespace pypto_twin;
+    PYPTO_TWIN_TYPES("Brcb", T, PYPTO_TWIN_MOVABLE);
+    on_instruction(PIPE_V);
+    const Operand<T> to = operand(dst, p.dstBlkStride, p.dstRepStride);
+    report<kBlockBytes / sizeof(T), true>(to, repeatTime, kRepeatBytes / sizeof(T));
+    on_read(src.Position(), src.GetPhyAddr(), uint64_t{repeatTime} * 8 * sizeof(T), PIPE_V);
+    for (uint32_t r = 0; r < repeatTime; ++r) {
+        for (uint32_t k = 0; k < 8; ++k) {
+            const auto block = lane::constant(src.GetPhyAddr()[8 * r + k]);
+            simd::store(address_of<kBlockBytes / sizeof(T)>(to, r, k), block.value);
+        }
+    }
+    set_mask(~uint64_t{0}, ~uint64_t{0});
+}
+
+/* first, first + 1, ... */
+template <typename T>
+PYPTO_INLINE void CreateVecIndex(const LocalTensor<T>& dst, const T& firstValue, uint32_t count)
+{
+    using namespace pypto_twin;
+    PYPTO_TWIN_TYPES("CreateVecIndex", T, half, float, int16_t, int32_t);
+    on_instruction(PIPE_V);
+    on_write(dst.Position(), dst.GetPhyAddr(), uint64_t{count} * sizeof(T), PIPE_V);
+    T* const to = dst.GetPhyAddr();
+    for (uint32_t i = 0; i < count; ++i) to[i] = lane::sequence(firstValue, T(1), i);
+    set_mask(~uint64_t{0}, ~uint64_t{0});
+}
+
+}  // namespace AscendC
+
+namespace pypto_twin {
+
+template <typename T>
+PYPTO_INLINE void index_repeats(const Operand<T>& to, T first, const Coverage& covered)
+{
+    constexpr uint32_t lanes = kRepeatBytes / sizeof(T), block = kBlockBytes / sizeof(T);
+    report<block, true>(to, covered.repeats, lanes);
+    for (uint32_t r = 0; r < covered.repeats; ++r) {
+        for (uint32_t j = 0; j < lanes; ++j) {
+            if (!covered.active(r, j)) continue;
+            address_of<block>(to, r, j / block)[j % block] = lane::sequence(first, T(1), r * lanes + j);
+        }
+    }
+}
+
+}  // namespace pypto_twin
+
+namespace AscendC {
+
+template <typename T>
+PYPTO_INLINE void CreateVecIndex(LocalTensor<T>& dst, const T& firstValue, uint64_t mask,
+                                 uint8_t repeatTime, uint16_t dstBlkStride, uint8_t dstRepStride)
+{
+    using namespace pypto_twin;
+    PYPTO_TWIN_TYPES("CreateVecIndex", T, half, float, int16_t, int32_t);
+    on_instruction(PIPE_V);
+    index_repeats(operand(dst, dstBlkStride, dstRepStride), firstValue,
+                  cover<true>(mask, repeatTime, kRepeatBytes / sizeof(T)));
+}
+template <typename T>
+PYPTO_INLINE void CreateVecIndex(LocalTensor<T>& dst, const T& firstValue, uint64_t mask[],
+                                 uint8_t repeatTime, uint16_t dstBlkStride, uint8_t dstRepStride)
+{
+    using namespace pypto_twin;
+    PYPTO_TWIN_TYPES("CreateVecIndex", T, half, float, int16_t, int32_t);
+    on_instruction(PIPE_V);
+    index_repeats(operand(dst, dstBlkStride, dstRepStride), firstValue,
+                  cover<true>(static_cast<const uint64_t*>(mask), repeatTime, kRepeatBytes / sizeof(T)));
+}
+
+/* firstValue + i * diffValue */
+template <typename T>
+PYPTO_INLINE void Arange(const LocalTensor<T>& dst, const T firstValue, const T diffValue,
+                         const int32_t count)
+{
+    using namespace pypto_twin;
+    PYPTO_TWIN_TYPES("Arange", T, half, float, int16_t, int32_t);
+    on_instruction(PIPE_V);
+    const uint32_t length = static_cast<uint32_t>(count);
+    on_write(dst.Position(), dst.GetPhyAddr(), uint64_t{length} * sizeof(T), PIPE_V);
+    T* const to = dst.GetPhyAddr();
+    for (uint32_t i = 0; i < length; ++i) to[i] = lane::sequence(firstValue, diffValue, i);
+    leave_count_form();
+}
+template <typename T>
+PYPTO_INLINE void ArithProgression(const LocalTensor<T>& dst, const T firstValue, const T diffValue,
+                                   const int32_t count)
+{
+    Arange(dst, firstValue, diffValue, count);
+}
+
+}  // namespace AscendC
+
+#endif

@@ -1,0 +1,191 @@
+/* CPU twin: Select(dst, bits, a, b): dst = bit ? a : b. Rules NUM-SEL-1 in compare.h. */
+#ifndef PYPTO_TWIN_SELECT_H
+#define PYPTO_TWIN_SELECT_H
+
+#include "compare.h"
+#include "fill.h"
+
+namespace pypto_twin {
+
+/* Eight lanes as they lie in memory, and the mask of their width. */
+template <typename T>
+struct RawLanes;
+template <>
+struct RawLanes<float> {
+    using Vector = simd::i32x8;
+    static PYPTO_INLINE Vector mask(uint32_t bits) { return simd::mask_of_bits(bits); }
+    static PYPTO_INLINE Vector fill(float v) { return Vector{} + __builtin_bit_cast(int32_t, v); }
+};
+template <>
+struct RawLanes<half> {
+    using Vector = simd::i16x8;
+    static PYPTO_INLINE Vector mask(uint32_t bits) { return simd::mask_of_bits_narrow(bits); }
+    static PYPTO_INLINE Vector fill(half v) { return Vector{} + static_cast<int16_t>(v.bits); }
+};
+
+/* The scalar as else-branch. */
+template <typename T>
+struct RawScalar {
+    typename RawLanes<T>::Vector value;
+    PYPTO_INLINE auto operator()(uint32_t, uint32_t) const { return value; }
+    PYPTO_INLINE void reported(uint32_t) const {}
+};
+template <typename T>
+struct RawTensor {
+    Operand<T> at;
+    PYPTO_INLINE auto operator()(uint32_t r, uint32_t step) const
+    {
+        return simd::load<typename RawLanes<T>::Vector>(address_of<8>(at, r, step));
+    }
+    PYPTO_INLINE void reported(uint32_t repeats) const
+    {
+        report<8, false>(at, repeats, kRepeatBytes / sizeof(T));
+    }
+};
+
+/* `bits` advances by `pitch` bytes a repeat: E / 8, or 0 when one set serves all repeats. */
+template <typename T, typename B>
+PYPTO_INLINE void select_walk(const Operand<T>& d, const uint8_t* bits, uint32_t pitch,
+                              const Operand<T>& a, const B& b, const Coverage& covered)
+{
+    using Raw = RawLanes<T>;
+    constexpr uint32_t lanes = kRepeatBytes / sizeof(T);
+    report<8, true>(d, covered.repeats, lanes);
+    report<8, false>(a, covered.repeats, lanes);
+    b.reported(covered.repeats);
+    for (uint32_t r = 0; r < covered.repeats; ++r) {
+        for (uint32_t step = 0; step < lanes / 8; ++step) {
+            const uint32_t active = covered.bits<8>(r, step * 8);
+            if (active == 0) continue;
+            const auto yes = simd::load<typename Raw::Vector>(address_of<8>(a, r, step));
+            const auto mask = Raw::mask(bits[r * pitch + step]);
+            const auto value = (mask & yes) | (~mask & b(r, step));
+            T* const to = address_of<8>(d, r, step);
+            if (active == 0xff) {
+                simd::store(to, value);
+            } else {
+                simd::store_lanes<sizeof(T)>(to, value, active);
+            }
+        }
+    }
+}
+
+template <typename T, typename U>
+PYPTO_INLINE void check_select(AscendC::SELMODE mode, bool scalar)
+{
+    using AscendC::SELMODE;
+    PYPTO_TWIN_TYPES("Select", T, half, float);
+    PYPTO_TWIN_TYPES("Select (bits)", U, uint8_t, uint16_t, uint32_t, uint64_t);
+    if (__builtin_expect(scalar != (mode == SELMODE::VSEL_TENSOR_SCALAR_MODE), 0)) {
+        fail("Select: VSEL_TENSOR_SCALAR_MODE goes with a scalar, the other modes with a tensor");
+    }
+}
+
+template <typename T>
+PYPTO_INLINE uint32_t select_pitch(AscendC::SELMODE mode)
+{
+    return mode == AscendC::SELMODE::VSEL_CMPMASK_SPR ? 0 : kRepeatBytes / sizeof(T) / 8;
+}
+
+/* Count forms see their operands as dense repeats. */
+template <typename T>
+PYPTO_INLINE Operand<T> dense(const AscendC::LocalTensor<T>& tensor)
+{
+    return operand(tensor, 1, 8);
+}
+
+template <typename T, typename U>
+PYPTO_INLINE const uint8_t* bit_bytes(const AscendC::LocalTensor<U>& bits, uint32_t repeats, uint32_t pitch)
+{
+    on_read(bits.Position(), bits.GetPhyAddr(),
+            pitch == 0 ? kRepeatBytes / sizeof(T) / 8 : uint64_t{repeats} * pitch, PIPE_V);
+    return reinterpret_cast<const uint8_t*>(bits.GetPhyAddr());
+}
+
+}  // namespace pypto_twin
+
+namespace AscendC {
+
+template <typename T, typename U>
+PYPTO_INLINE void Select(const LocalTensor<T>& dst, const LocalTensor<U>& selMask,
+                         const LocalTensor<T>& src0, const LocalTensor<T>& src1, SELMODE selMode,
+                         uint32_t count)
+{
+    using namespace pypto_twin;
+    check_select<T, U>(selMode, false);
+    on_instruction(PIPE_V);
+    const Coverage covered = cover_count(count, kRepeatBytes / sizeof(T));
+    const uint32_t pitch = select_pitch<T>(selMode);
+    select_walk(dense(dst), bit_bytes<T>(selMask, covered.repeats, pitch), pitch, dense(src0),
+                RawTensor<T>{dense(src1)}, covered);
+    leave_count_form();
+}
+template <typename T, typename U>
+PYPTO_INLINE void Select(const LocalTensor<T>& dst, const LocalTensor<U>& selMask,
+                         const LocalTensor<T>& src0, T src1, SELMODE selMode, uint32_t count)
+{
+    using namespace pypto_twin;
+    check_select<T, U>(selMode, true);
+    on_instruction(PIPE_V);
+    const Coverage covered = cover_count(count, kRepeatBytes / sizeof(T));
+    const uint32_t pitch = select_pitch<T>(selMode);
+    select_walk(dense(dst), bit_bytes<T>(selMask, covered.repeats, pitch), pitch, dense(src0),
+                RawScalar<T>{RawLanes<T>::fill(src1)}, covered);
+    leave_count_form();
+}
+
+#define PYPTO_TWIN_SELECT(mask_type)                                                             \
+    template <typename T, typename U, bool isSetMask = true>                                     \
+    PYPTO_INLINE void Select(const LocalTensor<T>& dst, const LocalTensor<U>& selMask,           \
+                             const LocalTensor<T>& src0, const LocalTensor<T>& src1,             \
+                             SELMODE selMode, mask_type, uint8_t repeatTime,                     \
+                             const BinaryRepeatParams& p)                                        \
+    {                                                                                            \
+        using namespace pypto_twin;                                                              \
+        check_select<T, U>(selMode, false);                                                      \
+        on_instruction(PIPE_V);                                                                  \
+        const Coverage covered = cover<isSetMask>(mask, repeatTime, kRepeatBytes / sizeof(T));   \
+        const uint32_t pitch = select_pitch<T>(selMode);                                         \
+        select_walk(operand(dst, p.dstBlkStride, p.dstRepStride),                                \
+                    bit_bytes<T>(selMask, covered.repeats, pitch), pitch,                        \
+                    operand(src0, p.src0BlkStride, p.src0RepStride),                             \
+                    RawTensor<T>{operand(src1, p.src1BlkStride, p.src1RepStride)}, covered);     \
+    }                                                                                            \
+    template <typename T, typename U, bool isSetMask = true>                                     \
+    PYPTO_INLINE void Select(const LocalTensor<T>& dst, const LocalTensor<U>& selMask,           \
+                             const LocalTensor<T>& src0, T src1, SELMODE selMode, mask_type,     \
+                             uint8_t repeatTime, const BinaryRepeatParams& p)                    \
+    {                                                                                            \
+        using namespace pypto_twin;                                                              \
+        check_select<T, U>(selMode, true);                                                       \
+        on_instruction(PIPE_V);                                                                  \
+        const Coverage covered = cover<isSetMask>(mask, repeatTime, kRepeatBytes / sizeof(T));   \
+        const uint32_t pitch = select_pitch<T>(selMode);                                         \
+        select_walk(operand(dst, p.dstBlkStride, p.dstRepStride),                                \
+                    bit_bytes<T>(selMask, covered.repeats, pitch), pitch,                        \
+                    operand(src0, p.src0BlkStride, p.src0RepStride),                             \
+                    RawScalar<T>{RawLanes<T>::fill(src1)}, covered);                             \
+    }
+PYPTO_TWIN_SELECT(uint64_t mask)
+PYPTO_TWIN_SELECT(const uint64_t mask[])
+#undef PYPTO_TWIN_SELECT
+
+/* By the compare register; all lanes that the mask registers allow. */
+template <typename T, SELMODE selMode>
+PYPTO_INLINE void Select(const LocalTensor<T>& dst, const LocalTensor<T>& src0,
+                         const LocalTensor<T>& src1, uint8_t repeatTime, const BinaryRepeatParams& p)
+{
+    using namespace pypto_twin;
+    PYPTO_TWIN_TYPES("Select (register)", T, half, float);
+    static_assert(selMode == SELMODE::VSEL_CMPMASK_SPR, "Select (register): only VSEL_CMPMASK_SPR");
+    on_instruction(PIPE_V);
+    select_walk(operand(dst, p.dstBlkStride, p.dstRepStride),
+                reinterpret_cast<const uint8_t*>(state.compare_mask), 0,
+                operand(src0, p.src0BlkStride, p.src0RepStride),
+                RawTensor<T>{operand(src1, p.src1BlkStride, p.src1RepStride)},
+                cover_registers(repeatTime, kRepeatBytes / sizeof(T)));
+}
+
+}  // namespace AscendC
+
+#endif
