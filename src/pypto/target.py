@@ -7,8 +7,6 @@ from __future__ import annotations
 
 import difflib
 import functools
-import json
-import pkgutil
 from collections.abc import Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
@@ -202,6 +200,9 @@ _TYPE_NAMES = {_D.DT_FP16: "half", _D.DT_FP32: "float", _D.DT_DOUBLE: "double"}
 
 @functools.cache
 def _table() -> _Table:
+    import json
+    import pkgutil
+
     data = pkgutil.get_data("pypto", "data/instructions.json")
     if data is None:
         raise FileNotFoundError("pypto/data/instructions.json is missing from the installation")
