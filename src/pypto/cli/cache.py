@@ -78,7 +78,8 @@ def _remove(store: CacheStore, names: list[str], *, everything: bool) -> int:
     if everything == bool(names):
         print("pypto cache rm: name some kernels or keys, or say --all", file=sys.stderr)
         return 2
-    counts = [inspect.remove(store, name) for name in names or [None]]
+    wanted: list[str | None] = [None] if everything else [*names]
+    counts = [inspect.remove(store, name) for name in wanted]
     unknown = [name for name, count in zip(names, counts, strict=False) if count == 0]
     for name in unknown:
         print(f"pypto cache rm: nothing in the cache is called {name}", file=sys.stderr)

@@ -1,0 +1,125 @@
+"""What a process was asked to show, and how it shows it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from pypto import _dump
+from pypto._dump import DumpRequest
+from pypto.error import FeValueError, PyptoGeneralError
+
+LEVELS = {"tensor": "T\n", "tile": "L", "ascendc": "A\n"}
+
+
+@pytest.fixture(autouse=True)
+def _fresh() -> Iterator[None]:
+    yield
+    _dump._set.clear()
+    _dump._written.clear()
+    _dump._environment_request.cache_clear()
+
+
+def _ask_by_environment(monkeypatch: pytest.MonkeyPatch, text: str) -> DumpRequest | None:
+    _dump._environment_request.cache_clear()
+    monkeypatch.setenv("PYPTO_DUMP", text)
+    return _dump.request()
+
+
+@pytest.mark.parametrize(
+    ("text", "levels"),
+    [
+        ("", ("ascendc",)),
+        ("ascendc", ("ascendc",)),
+        ("tile, tensor", ("tensor", "tile")),
+        ("all", ("tensor", "tile", "ascendc")),
+    ],
+)
+def test_levels(text: str, levels: tuple[str, ...]) -> None:
+    assert _dump.parse_levels(text) == levels
+
+
+def test_unknown_level() -> None:
+    with pytest.raises(FeValueError) as caught:
+        _dump.parse_levels("tensor,cpp")
+    assert str(caught.value) == (
+        "ErrCode: F00002  'cpp' is not a level that can be shown\n"
+        "  expected  a comma-separated list of tensor, tile, ascendc; or all\n"
+        "  got       'tensor,cpp'"
+    )
+
+
+@pytest.mark.parametrize(
+    ("text", "request_"),
+    [
+        ("", None),
+        ("0", None),
+        ("1", DumpRequest(("ascendc",))),
+        ("tile", DumpRequest(("tile",))),
+        ("all:some/folder", DumpRequest(("tensor", "tile", "ascendc"), "some/folder")),
+        (":folder", DumpRequest(("ascendc",), "folder")),
+    ],
+)
+def test_environment(
+    monkeypatch: pytest.MonkeyPatch, text: str, request_: DumpRequest | None
+) -> None:
+    assert _ask_by_environment(monkeypatch, text) == request_
+
+
+def test_environment_is_read_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    first = _ask_by_environment(monkeypatch, "tile")
+    monkeypatch.setenv("PYPTO_DUMP", "tensor")
+    assert _dump.request() == first
+
+
+def test_program_wins_over_environment(monkeypatch: pytest.MonkeyPatch) -> None:
+    _dump.set_request(DumpRequest(("tensor",)))
+    assert _ask_by_environment(monkeypatch, "tile") == DumpRequest(("tensor",))
+
+
+def test_prints_the_requested_levels(capsys: pytest.CaptureFixture[str]) -> None:
+    _dump.set_request(DumpRequest(_dump.LEVELS))
+    _dump.show(LEVELS, "k")
+    assert capsys.readouterr().out == "=== Tensor IR of k ===\nT\n=== Tile IR of k ===\nL\nA\n"
+
+
+def test_shows_what_there_is_after_a_failure(capsys: pytest.CaptureFixture[str]) -> None:
+    _dump.set_request(DumpRequest(_dump.LEVELS))
+    _dump.show({"tensor": "T"}, "k")
+    assert capsys.readouterr().out == "=== Tensor IR of k ===\nT\n"
+
+
+def test_shows_nothing_unasked(capsys: pytest.CaptureFixture[str]) -> None:
+    _dump._environment_request.cache_clear()
+    _dump.show(LEVELS, "k")
+    assert capsys.readouterr().out == ""
+
+
+def test_writes_files(tmp_path: Path) -> None:
+    _dump.set_request(DumpRequest(("tile", "ascendc"), str(tmp_path / "a" / "b")))
+    _dump.show(LEVELS, "k")
+    _dump.show(LEVELS, "k")  # the same text again: the same file
+    _dump.show({**LEVELS, "ascendc": "other\n"}, "k")
+    _dump.show(LEVELS, "outer.<locals>.加")
+    written = {path.name: path.read_text() for path in (tmp_path / "a" / "b").iterdir()}
+    assert written == {
+        "k.tile.txt": "L\n",
+        "k.cpp": "A\n",
+        "k-2.cpp": "other\n",
+        "outer__locals__加.tile.txt": "L\n",
+        "outer__locals__加.cpp": "A\n",
+    }
+
+
+def test_directory_that_cannot_be_written(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("")
+    target = tmp_path / "file" / "below"
+    _dump.set_request(DumpRequest(("ascendc",), str(target)))
+    with pytest.raises(PyptoGeneralError) as caught:
+        _dump.show(LEVELS, "k")
+    assert str(caught.value) == (
+        f"ErrCode: F00003  The Ascend C of 'k' cannot be written to {target}: Not a directory\n"
+        "  help: name a directory that you can write."
+    )

@@ -1,0 +1,112 @@
+"""``pypto run``: the program runs as Python runs it."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from pypto import _dump
+from pypto._dump import DumpRequest
+from pypto.cli import run as run_module
+
+ECHO = "import sys\nprint(__name__, sys.argv)\n"
+
+
+def _run(*arguments: str, cwd: Path) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [sys.executable, "-m", "pypto", "run", *arguments],
+        cwd=cwd,
+        capture_output=True,
+        text=True,
+    )
+
+
+def _program(directory: Path, text: str) -> str:
+    (directory / "program.py").write_text(text, encoding="utf-8")
+    return "program.py"
+
+
+def test_arguments_are_the_programs(tmp_path: Path) -> None:
+    file = _program(tmp_path, ECHO)
+    done = _run(file, "a", "--b", "--dump", "c", "--", "--dump", "d", cwd=tmp_path)
+    assert done.stdout == "__main__ ['program.py', 'a', '--b', 'c', '--dump', 'd']\n"
+    assert done.returncode == 0
+
+
+def test_imports_from_the_programs_directory(tmp_path: Path) -> None:
+    (tmp_path / "below").mkdir()
+    (tmp_path / "below" / "neighbour.py").write_text("VALUE = 5\n")
+    _program(tmp_path / "below", "import neighbour\nprint(neighbour.VALUE)\n")
+    assert _run("below/program.py", cwd=tmp_path).stdout == "5\n"
+
+
+@pytest.mark.parametrize(
+    ("text", "code", "printed"),
+    [
+        ("import sys; sys.exit()", 0, ""),
+        ("import sys; sys.exit(7)", 7, ""),
+        ("import sys; sys.exit('enough')", 1, "enough\n"),
+    ],
+)
+def test_exit_code(tmp_path: Path, text: str, code: int, printed: str) -> None:
+    done = _run(_program(tmp_path, text), cwd=tmp_path)
+    assert (done.returncode, done.stderr) == (code, printed)
+
+
+def test_traceback_begins_in_the_program(tmp_path: Path) -> None:
+    done = _run(_program(tmp_path, "def f():\n    raise ValueError('no')\nf()\n"), cwd=tmp_path)
+    lines = done.stderr.splitlines()
+    assert done.returncode == 1
+    assert lines[0] == "Traceback (most recent call last):"
+    assert 'program.py", line 3, in <module>' in lines[1]
+    assert lines[-1] == "ValueError: no"
+    assert "runpy" not in done.stderr and "cli" not in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("arguments", "request_"),
+    [
+        (["--dump", "F"], DumpRequest(("ascendc",))),
+        (["F", "--dump=tensor,tile"], DumpRequest(("tensor", "tile"))),
+        (["F", "--dump-dir", "d"], DumpRequest(("ascendc",), "d")),
+        (["F", "--dump=all", "--dump-dir=d"], DumpRequest(_dump.LEVELS, "d")),
+        (["F", "--", "--dump"], None),
+    ],
+)
+def test_dump_options(tmp_path: Path, arguments: list[str], request_: DumpRequest | None) -> None:
+    file = str(tmp_path / _program(tmp_path, ""))
+    plan = run_module._read([file if word == "F" else word for word in arguments])
+    assert (plan.file, plan.dump) == (file, request_)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "why"),
+    [
+        (["missing.py"], "there is no file missing.py"),
+        (["--dump"], "which file?"),
+        (["program.py", "--dump-dir"], "--dump-dir needs a directory"),
+        (["program.py", "--dump=cpp"], "ErrCode: F00002  'cpp' is not a level that can be shown"),
+    ],
+)
+def test_wrong_usage(
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+    arguments: list[str],
+    why: str,
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    _program(tmp_path, ECHO)
+    assert run_module.run(arguments) == 2
+    usage, reason = capsys.readouterr().err.splitlines()[:2]
+    assert usage == f"usage: {run_module.USAGE}"
+    assert reason == f"pypto run: {why}"
+
+
+def test_help(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run_module.run(["--help"]) == 0
+    assert capsys.readouterr().out.startswith("usage: pypto run FILE")
+    assert run_module.run([]) == 2
