@@ -174,18 +174,23 @@ class _Planner:
 
     def _find(self, local: Local, instr: Instr | None, position: int) -> Slot:
         life = self.lives[local]
+        dying: list[Slot] = []
         if instr is not None and instr.in_place:
-            for source in instr.srcs:
-                slot = source.slot
-                dying = self.lives[source].last == position
-                if slot is not None and dying and self._suits(slot, local, life, position):
+            dying = [
+                s.slot
+                for s in instr.srcs
+                if s.slot is not None
+                and self.lives[s].last == position
+                and self._suits(s.slot, local, life, position)
+            ]
+        # The input queue's memory last: using it longer delays the next copy in.
+        for inputs in (False, True):
+            for slot in dying:
+                if (slot.area is Area.IN) is inputs:
                     return slot
-        for slot in self.memory.slots:
-            if slot.area is not Area.IN and self._suits(slot, local, life, None):
-                return slot
-        for slot in self.memory.slots:
-            if slot.area is Area.IN and self._suits(slot, local, life, None):
-                return slot
+            for slot in self.memory.slots:
+                if (slot.area is Area.IN) is inputs and self._suits(slot, local, life, None):
+                    return slot
         slot = Slot(Area.CALC, local.kind, local.dtype)
         self.memory.slots.append(slot)
         return slot

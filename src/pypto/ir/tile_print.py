@@ -1,0 +1,91 @@
+"""Stable text of Tile IR, for ``--dump=tile``, tests and bug reports."""
+
+from __future__ import annotations
+
+from pypto.ir.tile import Area, Barrier, Block, Copy, Instr, Local, Plan, Program, Space
+
+__all__ = ["print_program"]
+
+
+def print_program(program: Program) -> str:
+    """``program`` as text; positions are relative to the functions' ``def`` lines."""
+    out = [f"program {program.name}  {program.kind}"]
+    out += [f"  workspace {b.name}: {b.type}" for b in program.workspace]
+    for number, stage in enumerate(program.stages):
+        if stage.sync:
+            out.append("  -- all cores --")
+        for plan in stage.plans:
+            out += _plan(number, plan)
+    return "\n".join(out) + "\n"
+
+
+def _space(space: Space) -> str:
+    axes = [*space.outer, space.rows, space.cols]
+    return " x ".join(str(a) for a in axes)
+
+
+def _plan(number: int, plan: Plan) -> list[str]:
+    head = f"stage {number} {plan.form}  space {_space(plan.space)}"
+    if plan.form == "rows":
+        head += f", at most {plan.rows_max} rows and {plan.step_max} elements a step"
+    else:
+        head += f", at most {plan.step_max} elements a step"
+    if plan.cols_max is not None and not _constant(plan.space.cols):
+        head += f", rows up to {plan.cols_max}"
+    out = [head]
+    for area, size in plan.areas.items():
+        depth = plan.depth if area in (Area.IN, Area.OUT) else 1
+        out.append(f"  {area.value:<5} {depth} x {size:>6} B  {_slots(plan, area)}")
+    out.append(f"  total {plan.total_bytes} B")
+    named = [("core", plan.prologue), ("tile", plan.head)]
+    for index, phase in enumerate(plan.phases):
+        named += [
+            (f"start {index}", phase.start), (f"step {index}", phase.step),
+            (f"finish {index}", phase.finish),
+        ]  # fmt: skip
+    named.append(("end", plan.tail))
+    for name, block in named:
+        if not block.empty:
+            out.append(f"  per {name}:")
+            out += _block(block)
+    return out
+
+
+def _constant(size: object) -> bool:
+    return str(size).isdigit()
+
+
+def _slots(plan: Plan, area: Area) -> str:
+    names: dict[int, list[str]] = {}
+    for local in plan.locals():
+        if local.slot is not None and local.slot.area is area:
+            where = names.setdefault(local.slot.offset, [])
+            if local.name not in where:
+                where.append(local.name)
+    return ", ".join(f"{'/'.join(n)} @{offset}" for offset, n in sorted(names.items()))
+
+
+def _place(local: Local) -> str:
+    assert local.slot is not None
+    return f"{local.name}@{local.slot.area.value}+{local.slot.offset}"
+
+
+def _block(block: Block) -> list[str]:
+    out = [f"    MTE2  {_copy(c)}" for c in block.loads]
+    for item in block.body:
+        if isinstance(item, Barrier):
+            out.append("    V     --barrier--")
+        else:
+            out.append(f"    V     {_instr(item)}")
+    return out + [f"    MTE3  {_copy(c)}" for c in block.stores]
+
+
+def _copy(copy: Copy) -> str:
+    return f"{_place(copy.local)} <-> {copy.buffer.name} {copy.kind.value}  @{copy.span.relative}"
+
+
+def _instr(instr: Instr) -> str:
+    operands = [_place(s) for s in instr.srcs] + [str(s) for s in instr.scalars]
+    operands += [a for a in instr.attrs if instr.form == "cast"]
+    text = f"{instr.name} {instr.extent.value} {_place(instr.dst)} <- {', '.join(operands)}"
+    return f"{text}  @{instr.span.relative}"
