@@ -15,8 +15,9 @@ from pathlib import Path
 
 import pytest
 
-from pypto.build import steps
+from pypto.build import place, steps
 from pypto.build.environment import read_environment
+from pypto.build.files import remove_tree
 from pypto.build.kernel import KernelTexts
 from pypto.build.store import CacheStore
 from pypto.build.toolchain import HostToolchain, find_host_toolchain
@@ -135,6 +136,9 @@ def fork(action: Callable[[], object]) -> tuple[int, int]:
         answer = pickle.dumps(action())
         with os.fdopen(writer, "wb") as stream:
             stream.write(answer)
+        private = place.existing_private_root()
+        if private is not None:
+            remove_tree(private)  # os._exit runs no exit handlers
         status = 0
     except BaseException:
         traceback.print_exc(file=sys.__stderr__)

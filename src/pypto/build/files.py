@@ -6,6 +6,8 @@ import errno
 import fcntl
 import hashlib
 import os
+import stat
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 
@@ -14,6 +16,7 @@ __all__ = [
     "is_place_error",
     "locked",
     "remove_tree",
+    "sweep",
     "try_lock",
     "unique_name",
     "write_atomically",
@@ -37,6 +40,9 @@ _UNUSABLE = frozenset(
         errno.EFBIG,
     }
 )
+_SWEEP_AFTER = 60.0  # seconds: younger directories may not be locked yet
+_SWEEP_UNLOCKABLE_AFTER = 86400.0  # seconds, where the file system has no locks
+
 _NO_LOCKS = frozenset({errno.ENOLCK, errno.ENOSYS, errno.EOPNOTSUPP})
 
 # Descriptors of locks held by this process. A forked child shares the open file and would keep the
@@ -106,6 +112,40 @@ def remove_tree(path: str) -> None:
         os.rmdir(path)
     except FileNotFoundError:
         pass  # likewise
+
+
+def sweep(directory: str, prefix: str) -> None:
+    """Remove children of ``directory`` (with ``prefix``) that are ours and whose owner is dead.
+
+    A living owner holds the lock of its directory. This is housekeeping: whatever cannot be looked
+    at or removed is left to the next process.
+    """
+    try:
+        with os.scandir(directory) as children:
+            found = [
+                (child.path, child.stat(follow_symlinks=False))
+                for child in children
+                if child.name.startswith(prefix)
+            ]
+    except OSError:
+        return
+    for path, status in found:
+        # The absolute difference: a file from the future is as suspicious as an old one.
+        age = abs(time.time() - status.st_mtime)
+        if age < _SWEEP_AFTER or status.st_uid != os.geteuid() or stat.S_ISLNK(status.st_mode):
+            continue
+        try:
+            descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK)
+        except OSError:
+            continue
+        try:
+            free = try_lock(descriptor)
+            if free or (free is None and age > _SWEEP_UNLOCKABLE_AFTER):
+                remove_tree(path)
+        except OSError:
+            continue
+        finally:
+            os.close(descriptor)
 
 
 def try_lock(descriptor: int) -> bool | None:

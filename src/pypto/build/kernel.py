@@ -17,6 +17,8 @@ __all__ = ["BINARY", "WRAPPER", "KernelTexts", "build_kernel", "compile_kernel"]
 BINARY = "kernel.so"
 WRAPPER = "wrapper.cpp"
 
+_ATTEMPTS = 4
+
 
 @dataclass(frozen=True, slots=True)
 class KernelTexts:
@@ -73,13 +75,15 @@ def compile_kernel(
     for file, text in sources.items():
         _write(directory, file, text)
     _write(directory, WRAPPER, wrapper)
-    try:
-        return _compile(store, toolchain, directory, kind, name)
-    except CompilerError as error:
-        # Perhaps the precompiled header is damaged in a way that its size and time do not show.
-        if store.rebuild_tool(steps.header_key(store, toolchain, kind)):
+    for _ in range(_ATTEMPTS - 1):
+        try:
             return _compile(store, toolchain, directory, kind, name)
-        raise _with_kept_source(store, directory, name, error) from None
+        except CompilerError as error:
+            # Perhaps the precompiled header was removed under the compiler's feet, or is damaged
+            # in a way that its size and time do not show.
+            if not store.rebuild_tool(steps.header_key(store, toolchain, kind)):
+                raise _with_kept_source(store, directory, name, error) from None
+    return _compile(store, toolchain, directory, kind, name)
 
 
 def _compile(

@@ -11,7 +11,7 @@ import threading
 from dataclasses import dataclass, field
 
 from pypto.build.environment import environment
-from pypto.build.files import remove_tree, unique_name
+from pypto.build.files import hold, remove_tree, sweep, try_lock, unique_name
 from pypto.error import BuildError, Diagnostic, PyptoGeneralError
 
 __all__ = [
@@ -25,6 +25,8 @@ __all__ = [
 
 ROOMS = ("entries", "manifests", "tools", "memo", "locks", "tmp", "failed")
 """The subdirectories of a cache."""
+
+_PRIVATE_PREFIX = "pypto-private-"
 
 
 def wanted_root() -> str | None:
@@ -114,13 +116,18 @@ def _make_private_root() -> str:
 
     tried = []
     for base in dict.fromkeys((tempfile.gettempdir(), "/dev/shm", "/var/tmp")):
-        path = os.path.join(base, f"pypto-{unique_name()}")
+        path = os.path.join(base, f"{_PRIVATE_PREFIX}{unique_name()}")
         try:
+            sweep(base, _PRIVATE_PREFIX)
             os.mkdir(path, 0o700)
+            descriptor = os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+            hold(descriptor)  # until the process ends: what a killed process leaves is swept
+            try_lock(descriptor)
             prepare_root(path)
             probe_root(path)
         except OSError as error:
             tried.append(f"{base}: {reason_of(error)}")
+            _remove_private(path, os.getpid())
             continue
         atexit.register(_remove_private, path, os.getpid())
         return path

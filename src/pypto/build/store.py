@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import functools
 import os
-import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any, TypeVar
@@ -36,8 +35,6 @@ OSError where the place is at fault (full, read-only)."""
 
 Result = TypeVar("Result")
 
-_SWEEP_AFTER = 60.0  # seconds: younger temporary directories may not be locked yet
-_SWEEP_UNLOCKABLE_AFTER = 86400.0  # seconds, where the file system has no locks
 _FAILED_KEPT = 16
 
 
@@ -91,7 +88,7 @@ class CacheStore:
                 self.degrade(error)
             else:
                 self._prepared = True
-                _sweep(self._wanted)
+                files.sweep(os.path.join(self._wanted, "tmp"), "")
                 return self._wanted
         if self._unusable is not None:
             place.warn_degraded(self._wanted, self._unusable)
@@ -271,32 +268,6 @@ def discard(root: str, path: str) -> bool:
         return False
     files.remove_tree(grave)
     return True
-
-
-def _sweep(root: str) -> None:
-    """Remove temporary directories whose owner is dead: nobody holds their lock."""
-    try:
-        with os.scandir(os.path.join(root, "tmp")) as children:
-            found = [(child.path, child.stat(follow_symlinks=False)) for child in children]
-    except OSError:
-        return  # sweeping is housekeeping; the next process tries again
-    for path, status in found:
-        # The absolute difference: a file from the future is as suspicious as an old one.
-        age = abs(time.time() - status.st_mtime)
-        if age < _SWEEP_AFTER:
-            continue
-        try:
-            descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
-        except OSError:
-            continue
-        try:
-            free = files.try_lock(descriptor)
-            if free or (free is None and age > _SWEEP_UNLOCKABLE_AFTER):
-                files.remove_tree(path)
-        except OSError:
-            continue
-        finally:
-            os.close(descriptor)
 
 
 def _no_room(root: str, error: OSError) -> BuildError:
