@@ -139,7 +139,7 @@ _SHAPE_HELP = (
             lambda: Tensor([4, -2]),
             FeValueError,
             "ErrCode: F00002  axis 1 of the shape is negative\n"
-            "  expected  a size of 0 or more, or -1 for a dynamic axis\n  got       -2"
+            "  expected  a size of 0 or more in 64 bits, or -1 for a dynamic axis\n  got       -2"
             + _SHAPE_HELP,
         ),
         (
@@ -233,6 +233,18 @@ def test_refused(make: Any, cls: type[FeError], text: str) -> None:
     with pytest.raises(cls) as caught:
         make()
     assert str(caught.value) == text
+
+
+@pytest.mark.parametrize("item", [DT_FP32, ND, np.True_, None, [4], Ellipsis.__class__])
+def test_what_is_no_axis(item: object) -> None:
+    with pytest.raises(FeTypeError, match="axis 1 of the shape is no axis"):
+        Tensor([8, item])
+
+
+def test_sizes_are_64_bits() -> None:
+    assert Tensor([2**63 - 1]).shape == (2**63 - 1,)
+    with pytest.raises(FeValueError, match="axis 0 of the shape is too large"):
+        Tensor([2**63])
 
 
 def test_a_torch_dtype_is_refused_with_ours() -> None:

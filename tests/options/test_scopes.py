@@ -280,10 +280,10 @@ def test_tiles_outside_a_kernel() -> None:
     with pytest.warns(pypto.PyptoWarning, match="cube_tile_shapes has no effect yet"):
         pypto.set_cube_tile_shapes([16, 32], [16, 64], [16, 32])
     assert pypto.get_cube_tile_shapes() == ([16, 32], [16, 64, 64], [16, 32], False)
-    for wrong in ((), (0,), (-1, 8), (1,) * 6):
+    for wrong in ((), (0,), (-1, 8), (1,) * 6, (2**31,)):
         with pytest.raises(pypto.error.FeValueError):
             pypto.set_vec_tile_shapes(*wrong)
-    for odd in ((True,), (1.5,), ("8",), ([8, 8],)):
+    for odd in ((True,), (1.5,), ("8",), ([8, 8],), (pypto.DT_FP32,)):
         with pytest.raises(FeTypeError):
             pypto.set_vec_tile_shapes(*odd)
     assert pypto.get_vec_tile_shapes() == [1, 64]

@@ -58,7 +58,7 @@ def _wrong_types(option: Option) -> list[object]:
     if option.kind == "bool":
         return [*common, 1, 0, "True"]
     if option.kind in ("int", "enum"):
-        return [*common, True, "1", [1]]
+        return [*common, True, "1", [1], pypto.DT_INT8]
     if option.kind == "str":
         return [*common, 1, b"x"]
     if option.kind == "counts":

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import difflib
+import enum
 import sys
 import warnings
 from collections.abc import Callable, Iterable, Mapping
@@ -16,6 +17,7 @@ from pypto.error import Diagnostic, FeKeyError, FeTypeError, FeValueError, Pypto
 __all__ = ["check_family", "check_value", "find_option", "thaw", "warn_not_yet"]
 
 MAX_TILE_RANK = 5
+MAX_TILE = 2147483647  # elements along one axis of a tile
 
 _warned: set[str] = set()  # options that this process was warned about
 
@@ -117,7 +119,7 @@ def _str(option: Option, value: object) -> Frozen:
 
 def _enum(option: Option, value: object) -> Frozen:
     assert option.enum is not None
-    if not _is_int(value) or (not isinstance(value, option.enum) and type(value) is not int):
+    if not isinstance(value, option.enum) and not _is_int(value):
         _wrong_type(option, value)
     if value not in {int(member) for member in option.enum}:
         _out_of_range(option, value, option.range_text)
@@ -234,8 +236,8 @@ def _positive(option: Option, value: object) -> tuple[int, ...]:
     for index, item in _items(option, value):
         if not _is_int(item):
             _element_type(option, index, item, "int")
-        if item < 1:
-            _out_of_range(option, item, f"sizes of 1 or more (element {index})")
+        if not 1 <= item <= MAX_TILE:
+            _out_of_range(option, item, f"sizes of 1..{MAX_TILE} (element {index})")
         found.append(int(item))
     return tuple(found)
 
@@ -260,8 +262,8 @@ _CHECKS: dict[str, Callable[[Option, object], Frozen]] = {
 
 
 def _is_int(value: object) -> TypeGuard[int]:
-    """An int that is no bool: True is not 1 to an option."""
-    return isinstance(value, int) and not isinstance(value, bool)
+    """An int that is no bool and no enumerator: True is not 1 to an option."""
+    return isinstance(value, int) and not isinstance(value, (bool, enum.Enum))
 
 
 def _in_range(option: Option, value: Any) -> None:

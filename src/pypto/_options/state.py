@@ -105,6 +105,8 @@ def current() -> Options:
 def set_here(values: Options) -> None:
     """Set ``values`` in the innermost scope; outside any scope, for the process."""
     global _global, _global_serial
+    if not values.given:
+        return
     warn(values)
     scope = _scope.get()
     if scope is None:

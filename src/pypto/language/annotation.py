@@ -8,6 +8,8 @@ definite about a tensor is refused when the annotation is written.
 from __future__ import annotations
 
 import difflib
+import enum
+import operator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NoReturn, TypeAlias
 
@@ -19,6 +21,7 @@ from pypto.language.symbolic import SymbolicScalar
 __all__ = ["MAX_RANK", "Axis", "NamedAxis", "Tensor", "TensorAnnotation"]
 
 MAX_RANK = 5
+_MAX_SIZE = 2**63 - 1
 
 _SHAPE_HELP = (
     "an axis is a size, pypto.DYNAMIC, pypto.STATIC, -1, pypto.frontend.dynamic('n') "
@@ -235,19 +238,29 @@ def _axis(item: object, index: int) -> Axis:
             )
     if isinstance(item, NamedAxis):
         return item
-    if isinstance(item, bool) or not hasattr(type(item), "__index__"):
+    size = _size(item)
+    if size is None:
         _refuse_type(f"axis {index} of the shape is no axis", "an axis", item, help=_SHAPE_HELP)
-    size = item.__index__()  # type: ignore[attr-defined]
     if size == -1:
         return StatusType.DYNAMIC
-    if size < 0:
+    if not 0 <= size <= _MAX_SIZE:
         _refuse_value(
-            f"axis {index} of the shape is negative",
-            expected="a size of 0 or more, or -1 for a dynamic axis",
+            f"axis {index} of the shape is {'negative' if size < 0 else 'too large'}",
+            expected="a size of 0 or more in 64 bits, or -1 for a dynamic axis",
             got=str(size),
             help=_SHAPE_HELP,
         )
-    return int(size)
+    return size
+
+
+def _size(item: object) -> int | None:
+    """``item`` as an int when it is one; a bool, a dtype or another enumerator is none."""
+    if isinstance(item, (bool, enum.Enum)):
+        return None
+    try:
+        return operator.index(item)  # type: ignore[arg-type]
+    except TypeError:
+        return None
 
 
 def _sort(value: object) -> list[tuple[str, object]]:

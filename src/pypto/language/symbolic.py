@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import enum
 from collections.abc import Iterable
 from typing import NoReturn
 
@@ -246,10 +247,8 @@ def names_of(scalar: SymbolicScalar) -> frozenset[str]:
 
 
 def _plain_int(value: object) -> int:
-    if isinstance(value, bool):
+    if isinstance(value, int) and not isinstance(value, enum.Enum):
         return int(value)
-    if isinstance(value, int):
-        return value
     _refuse_type("a symbolic scalar is an integer or a name", "int or str", value)
 
 
@@ -264,7 +263,7 @@ def _operand(value: object) -> Expr:
         return value.expr
     if isinstance(value, Expr) and value.kind != "float":
         return value
-    if isinstance(value, int):
+    if isinstance(value, int) and not isinstance(value, enum.Enum):
         return const(int(value))
     _refuse_type("symbolic scalars are combined with integers only", "int or SymbolicScalar", value)
 
