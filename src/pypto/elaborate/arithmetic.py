@@ -161,9 +161,7 @@ def as_number(expr: Expr) -> Expr:
     return apply("select", expr, const(1), const(0))
 
 
-def _sequence_operator(
-    frame: Frame, symbol: str, a: Item, b: Item, span: Span
-) -> Sequence | None:
+def _sequence_operator(frame: Frame, symbol: str, a: Item, b: Item, span: Span) -> Sequence | None:
     if symbol == "+":
         left, right = items_of(frame, a, span), items_of(frame, b, span)
         if left is not None and right is not None and _is_list(a) == _is_list(b):
@@ -395,8 +393,6 @@ def ceil_divide(frame: Frame, a: Item, b: Item, span: Span) -> Item:
     """``a / b`` rounded up, of ints."""
     left, right = operand(frame, a, span), operand(frame, b, span)
     if left is None or right is None or "float" in (left.kind, right.kind):
-        refuse(
-            FeTypeError, "ceildiv divides ints", span, got=f"{v.describe(a)}, {v.describe(b)}"
-        )
+        refuse(FeTypeError, "ceildiv divides ints", span, got=f"{v.describe(a)}, {v.describe(b)}")
     quotient = python_call(apply, span, "floordiv", apply("neg", as_number(left)), right)
     return scalar(apply("neg", quotient))

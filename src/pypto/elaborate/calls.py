@@ -12,10 +12,10 @@ import libcst as cst
 from pypto import _options
 from pypto.elaborate import values as v
 from pypto.elaborate.arithmetic import items_of
-from pypto.elaborate.intrinsics import call_builtin, call_pure
 from pypto.elaborate.captures import path_text
 from pypto.elaborate.diagnostics import refuse
 from pypto.elaborate.helpers import call_helper
+from pypto.elaborate.intrinsics import call_builtin, call_pure
 from pypto.elaborate.machine import Frame, identifier
 from pypto.elaborate.methods import call_method
 from pypto.elaborate.purity import is_pure, why_impure
@@ -68,9 +68,7 @@ def evaluate_call(frame: Frame, node: cst.Call) -> Item:
     _refuse_call(callee, node, span)
 
 
-def _arguments(
-    frame: Frame, node: cst.Call
-) -> tuple[list[Argument], dict[str, Argument]]:
+def _arguments(frame: Frame, node: cst.Call) -> tuple[list[Argument], dict[str, Argument]]:
     positional: list[Argument] = []
     keyword: dict[str, Argument] = {}
     for arg in node.args:

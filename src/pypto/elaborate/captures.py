@@ -189,7 +189,9 @@ def static_attribute(value: object, name: str) -> object:
         try:
             return found.__get__(value, kind)  # type: ignore[attr-defined]
         except AttributeError:
-            raise Unreadable(f"'{name}' of the '{kind.__name__}' is not set", missing=True) from None
+            raise Unreadable(
+                f"'{name}' of the '{kind.__name__}' is not set", missing=True
+            ) from None
     stored = getattr(value, "__dict__", None)
     if type(stored) is dict and name in stored:
         return stored[name]

@@ -6,6 +6,7 @@ import ast
 import builtins
 import difflib
 import types
+from collections.abc import Callable
 from typing import Any
 
 import libcst as cst
@@ -94,9 +95,7 @@ def _attribute(frame: Frame, node: cst.Attribute) -> Item:
     if not isinstance(owner, Known):
         if isinstance(owner, Scalar):
             frame.need(owner, span, f"the attribute '{name}'")
-        refuse(
-            FeError, f"{v.describe(owner)} has no attribute '{name}'", span, code="F00007"
-        )
+        refuse(FeError, f"{v.describe(owner)} has no attribute '{name}'", span, code="F00007")
     if _is_own(owner.value):
         return _own_attribute(frame, owner, name, span)
     try:
@@ -107,9 +106,7 @@ def _attribute(frame: Frame, node: cst.Attribute) -> Item:
         if error.missing:
             near = difflib.get_close_matches(name, dir(owner.value), 1)
             help = f"did you mean '{near[0]}'?" if near else help
-        refuse(
-            FeError, f"cannot read '{shown}.{name}': {error}", span, code="F00007", help=help
-        )
+        refuse(FeError, f"cannot read '{shown}.{name}': {error}", span, code="F00007", help=help)
 
 
 def _is_own(value: object) -> bool:
@@ -282,8 +279,11 @@ def _field(frame: Frame, part: cst.FormattedStringExpression, prefix: str, quote
             got=v.describe(Known(value)),
         )  # fmt: skip
     if conversion is not None:
-        value = {"r": repr, "s": str, "a": ascii}[conversion](value)
+        value = _CONVERSIONS[conversion](value)
     return head + str(python_call(format, span, value, spec))
+
+
+_CONVERSIONS: dict[str, Callable[[Any], str]] = {"r": repr, "s": str, "a": ascii}
 
 
 def _starred(frame: Frame, node: cst.StarredElement) -> Item:

@@ -179,9 +179,7 @@ def _check_tensor(
 ) -> None:
     got = v.describe(item)
     if annotation.dtype is not None and annotation.dtype != item.type.dtype:
-        refuse(
-            DtypeError, f"{what} has another dtype", place, expected=str(annotation), got=got
-        )
+        refuse(DtypeError, f"{what} has another dtype", place, expected=str(annotation), got=got)
     shape = annotation.shape
     if shape is None:
         return
@@ -192,6 +190,4 @@ def _check_tensor(
             if isinstance(axis, int) and known is not None and axis != known:
                 fits = False
     if not fits:
-        refuse(
-            ShapeError, f"{what} has another shape", place, expected=str(annotation), got=got
-        )
+        refuse(ShapeError, f"{what} has another shape", place, expected=str(annotation), got=got)

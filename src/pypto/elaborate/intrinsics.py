@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import inspect
 from typing import Any
 
 from pypto.elaborate import values as v
@@ -42,9 +41,7 @@ def call_builtin(
     if function is builtin.set_vec_tile_shapes:
         return _set_vec_tile(frame, positional, keyword, span)
     if function is builtin.min or function is builtin.max:
-        return call_pure(
-            frame, min if function is builtin.min else max, positional, keyword, span
-        )
+        return call_pure(frame, min if function is builtin.min else max, positional, keyword, span)
     if function is builtin.get_vec_tile_shapes:
         _bind(function, positional, keyword, span, ())
         return from_python(list(frame.context.builder.tile or ()))
@@ -52,9 +49,7 @@ def call_builtin(
         given = _bind(function, positional, keyword, span, ("label",))
         label = frame.python(*given["label"], "a semantic label")
         if not isinstance(label, str):
-            refuse(
-                FeTypeError, "a semantic label is a string", given["label"][1], got=repr(label)
-            )
+            refuse(FeTypeError, "a semantic label is a string", given["label"][1], got=repr(label))
         return Known(None)
     if function is builtin.cond:
         return _bind(function, positional, keyword, span, ("condition",))["condition"][0]
@@ -105,9 +100,7 @@ def _bind(
 def _set_vec_tile(frame: Frame, positional: Arguments, keyword: Keywords, span: Span) -> Item:
     usage = "pypto.set_vec_tile_shapes(16, 64): one size per axis, the last axis last"
     for key, (_, place) in keyword.items():
-        refuse(
-            FeTypeError, f"set_vec_tile_shapes has no parameter '{key}'", place, help=usage
-        )
+        refuse(FeTypeError, f"set_vec_tile_shapes has no parameter '{key}'", place, help=usage)
     if not 1 <= len(positional) <= MAX_RANK:
         refuse(
             TileError, f"a vector tile has 1 to {MAX_RANK} sizes, got {len(positional)}", span,
@@ -142,9 +135,7 @@ def _set_vec_tile(frame: Frame, positional: Arguments, keyword: Keywords, span: 
 def _local_tensor(
     frame: Frame, positional: Arguments, keyword: Keywords, span: Span, name: str | None
 ) -> Item:
-    given = _bind(
-        builtin.tensor, positional, keyword, span, ("shape", "dtype"), ("name", "format")
-    )
+    given = _bind(builtin.tensor, positional, keyword, span, ("shape", "dtype"), ("name", "format"))
     shape_item, shape_span = given["shape"]
     parts = items_of(frame, shape_item, shape_span)
     if parts is None:
@@ -153,9 +144,7 @@ def _local_tensor(
             got=v.describe(shape_item), help="pypto.tensor([4, 64], pypto.DT_FP32)",
         )  # fmt: skip
     if not 1 <= len(parts) <= MAX_RANK:
-        refuse(
-            FeValueError, f"a tensor has 1 to {MAX_RANK} axes, got {len(parts)}", shape_span
-        )
+        refuse(FeValueError, f"a tensor has 1 to {MAX_RANK} axes, got {len(parts)}", shape_span)
     sizes: list[Expr] = []
     for index, part in enumerate(parts):
         expr = operand(frame, part, shape_span)
@@ -225,7 +214,10 @@ def call_pure(
     args = [frame.python(item, place, what) for item, place in positional]
     kwargs = {key: frame.python(item, place, what) for key, (item, place) in keyword.items()}
     result = python_call(function, span, *args, **kwargs)
-    if isinstance(result, zip | enumerate | reversed) or type(result).__name__ == "list_reverseiterator":
+    if (
+        isinstance(result, zip | enumerate | reversed)
+        or type(result).__name__ == "list_reverseiterator"
+    ):
         result = list(result)
     return from_python(result)
 

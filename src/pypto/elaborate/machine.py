@@ -14,6 +14,7 @@ from typing import Any, NoReturn
 
 import libcst as cst
 
+from pypto._options import Options
 from pypto.elaborate import captures
 from pypto.elaborate import values as v
 from pypto.elaborate.builder import Builder
@@ -50,8 +51,9 @@ class Context:
     collector: Collector = field(default_factory=Collector)
     reads: dict[Path, CapturedRead] = field(default_factory=dict)
     parsed: dict[types.CodeType, ParsedFunction] = field(default_factory=dict)
-    options: dict[str, object] = field(default_factory=dict)
+    options: Options = field(default_factory=Options)
     rebindings: list[Rebinding] = field(default_factory=list)
+    names: frozenset[str] = frozenset()  # of the kernel's parameters
     steps: int = 0  # iterations of unrolled loops
 
     def label(self, function: types.FunctionType) -> str:

@@ -20,7 +20,9 @@ from pypto.ops import registry
 
 __all__ = ["call_method", "has_method"]
 
-_LIST = frozenset({"append", "extend", "insert", "pop", "reverse", "clear", "copy", "count", "index"})
+_LIST = frozenset(
+    {"append", "extend", "insert", "pop", "reverse", "clear", "copy", "count", "index"}
+)
 _DICT = frozenset({"get", "items", "keys", "values", "copy", "pop", "update", "setdefault"})
 
 

@@ -79,9 +79,7 @@ def parse(source: KernelSource, label: str | None = None) -> ParsedFunction:
             )
         wrapper = MetadataWrapper(module, unsafe_skip_copy=True)
         positions = wrapper.resolve(PositionProvider)
-    return ParsedFunction(
-        source.function, text, node, shift, positions, token_digest(text.lines)
-    )
+    return ParsedFunction(source.function, text, node, shift, positions, token_digest(text.lines))
 
 
 def _definition(module: cst.Module) -> cst.FunctionDef | None:

@@ -115,5 +115,3 @@ def why_impure(function: object, name: str) -> tuple[str, str]:
         f"a kernel cannot call {name}: its Python source is not available to the compiler",
         "call a plain Python function, or compute the value outside and pass it as a parameter",
     )
-
-

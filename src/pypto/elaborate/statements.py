@@ -215,7 +215,9 @@ def _store(frame: Frame, target: cst.Subscript, item: Item) -> None:
     span = frame.span(target)
     if is_tensor(owner):
         if is_whole(frame, target, owner):
-            write(frame, owner, item, _whole_statement(frame, span), frame.span(target.value).text())
+            write(
+                frame, owner, item, _whole_statement(frame, span), frame.span(target.value).text()
+            )
             return
         refuse(
             FeNotImplementedError,
@@ -223,15 +225,13 @@ def _store(frame: Frame, target: cst.Subscript, item: Item) -> None:
             span,
             help=f"write the whole tensor: {frame.span(target.value).text()}[:] = ...",
         )
-    if isinstance(owner, Sequence) and owner.mutable or isinstance(owner, v.Mapping):
+    if (isinstance(owner, Sequence) and owner.mutable) or isinstance(owner, v.Mapping):
         key = _single_key(frame, target)
         if isinstance(owner, v.Mapping):
             owner.items[key] = item
             return
         if not isinstance(key, int) or not -len(owner.items) <= key < len(owner.items):
-            refuse(
-                FeValueError, f"index {key!r} is outside a list of {len(owner.items)}", span
-            )
+            refuse(FeValueError, f"index {key!r} is outside a list of {len(owner.items)}", span)
         owner.items[key] = item
         return
     if isinstance(owner, Known) and owner.origin is not None:
@@ -287,9 +287,7 @@ def _augmented(frame: Frame, node: cst.AugAssign) -> None:
     assign(frame, target, item, span)
 
 
-_AUGMENTED: dict[type, type] = {
-    getattr(cst, f"{sign.__name__}Assign"): sign for sign in BINARY
-}
+_AUGMENTED: dict[type, type] = {getattr(cst, f"{sign.__name__}Assign"): sign for sign in BINARY}
 
 
 def _delete(frame: Frame, node: cst.Del) -> None:
@@ -408,9 +406,7 @@ def _raise(frame: Frame, node: cst.Raise) -> None:
     span = frame.span(node)
     kind = item.value if isinstance(item, Known) else None
     if not isinstance(kind, type) or not issubclass(kind, BaseException):
-        refuse(
-            FeTypeError, "only an exception class can be raised", span, got=v.describe(item)
-        )
+        refuse(FeTypeError, "only an exception class can be raised", span, got=v.describe(item))
     cls = next((ours for theirs, ours in _RAISED if issubclass(kind, theirs)), FeError)
     code = "F00007" if cls is FeError else None
     refuse(cls, f"{kind.__name__}: {words}" if words else kind.__name__, span, code=code)

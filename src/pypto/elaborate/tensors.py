@@ -165,9 +165,7 @@ def _in_range(what: str, expr: Expr, span: Span) -> Expr:
     return expr
 
 
-def _refuse_kind(
-    message: str, wanted: str, item: Item, span: Span, spec: OpSpec
-) -> NoReturn:
+def _refuse_kind(message: str, wanted: str, item: Item, span: Span, spec: OpSpec) -> NoReturn:
     got = v.describe(item)
     help = spec.usage
     if isinstance(item, Known) and type(item.value).__module__ == "torch":
@@ -185,8 +183,10 @@ _CHECKS: dict[str, tuple[Any, str]] = {
     "dtype": (lambda value: isinstance(value, DataType), "a pypto dtype"),
     "enum": (lambda value: isinstance(value, enum.Enum), "an enum member"),
     "dims": (
-        lambda value: _is_int(value)
-        or (isinstance(value, list | tuple) and all(_is_int(part) for part in value)),
+        lambda value: (
+            _is_int(value)
+            or (isinstance(value, list | tuple) and all(_is_int(part) for part in value))
+        ),
         "an int or a list of ints",
     ),
 }

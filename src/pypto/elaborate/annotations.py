@@ -1,0 +1,162 @@
+"""Annotations of a kernel's parameters, as the compiler reads and refuses them."""
+
+from __future__ import annotations
+
+import inspect
+import types
+import typing
+
+from pypto.elaborate.parse import ParsedFunction
+from pypto.error import Diagnostic, FeTypeError, FeValueError, PyptoError, Span
+from pypto.ir.signature import (
+    CallSignature,
+    ConstantSignature,
+    ParameterSignature,
+    ScalarSignature,
+    TensorSignature,
+)
+from pypto.language.annotation import NamedAxis, TensorAnnotation
+from pypto.language.builtin import annotation_of
+from pypto.language.enums import StatusType
+
+__all__ = ["check_annotations", "evaluate_annotation", "parameter_span", "signature_of"]
+
+
+def evaluate_annotation(function: types.FunctionType, name: str) -> object:
+    """The annotation of parameter ``name``, strings evaluated where Python would have; None: none.
+
+    Raises FeTypeError when the string cannot be evaluated, a PyptoError when it says no tensor.
+    """
+    annotation = inspect.get_annotations(function).get(name)
+    if not isinstance(annotation, str):
+        return annotation
+    cells = {}
+    for free, cell in zip(function.__code__.co_freevars, function.__closure__ or (), strict=True):
+        try:
+            cells[free] = cell.cell_contents
+        except ValueError:  # the enclosing function has not assigned it yet
+            continue
+    try:
+        # The user's own annotation, evaluated where Python itself would have evaluated it.
+        return eval(annotation, function.__globals__, cells)
+    except PyptoError:
+        raise
+    except Exception as error:
+        message = f"the annotation of '{name}' cannot be evaluated: {type(error).__name__}: {error}"
+        help = "an annotation may use globals, and names of the enclosing function the body uses"
+        raise FeTypeError([Diagnostic(FeTypeError, "F00001", message, help=help)]) from error
+
+
+def parameter_span(parsed: ParsedFunction, name: str) -> Span:
+    """Where the parameter ``name`` stands, with its annotation."""
+    parameters = parsed.node.params
+    for param in (*parameters.posonly_params, *parameters.params, *parameters.kwonly_params):
+        if param.name.value == name or _normal(param.name.value) == name:
+            last = param.name if param.annotation is None else param.annotation
+            return parsed.between(param.name, last)
+    return parsed.head
+
+
+def _normal(name: str) -> str:
+    import unicodedata
+
+    return unicodedata.normalize("NFKC", name)
+
+
+def check_annotations(parsed: ParsedFunction, signature: CallSignature) -> list[Diagnostic]:
+    """What is wrong with annotations of parameters for which a tensor is passed."""
+    found = []
+    for name, given in zip(signature.names, signature.parameters, strict=True):
+        span = parameter_span(parsed, name)
+        try:
+            annotation = evaluate_annotation(parsed.function, name)
+        except PyptoError as error:
+            found += [_at(diagnostic, span) for diagnostic in error.diagnostics]
+            continue
+        is_tensor = isinstance(given, TensorSignature)
+        if annotation is None or annotation_of(annotation) is not None or not is_tensor:
+            continue
+        message = f"the annotation of '{name}' says no tensor"
+        help = "annotate it with pypto.Tensor(shape, dtype), or pypto.Tensor for any tensor"
+        got = _shown(annotation)
+        if _holds_tensor(annotation):
+            message = f"the annotation of '{name}' must be the tensor annotation itself"
+            help = "a tensor parameter is given at every call: write pypto.Tensor(shape, dtype)"
+        found.append(
+            Diagnostic(FeTypeError, "F00001", message, span, "a pypto.Tensor annotation", got, help)
+        )
+    returns = parsed.node.returns
+    if returns is not None and inspect.get_annotations(parsed.function).get("return") not in (
+        None, "None",
+    ):  # fmt: skip
+        message = "a kernel returns nothing"
+        help = "add a parameter for the result, and leave the return annotation out"
+        found.append(Diagnostic(FeTypeError, "F00001", message, parsed.span(returns), help=help))
+    return found
+
+
+def _at(diagnostic: Diagnostic, span: Span) -> Diagnostic:
+    from dataclasses import replace
+
+    return replace(diagnostic, span=diagnostic.span or span)
+
+
+def _shown(annotation: object) -> str:
+    if isinstance(annotation, type):
+        return f"{annotation.__module__}.{annotation.__qualname__}"
+    return str(annotation)
+
+
+def _holds_tensor(annotation: object) -> bool:
+    parts = typing.get_args(annotation)
+    return any(annotation_of(part) is not None or _holds_tensor(part) for part in parts)
+
+
+def signature_of(
+    function: types.FunctionType, constants: dict[str, object] | None = None
+) -> CallSignature:
+    """The signature that the annotations alone describe, for compiling without a call.
+
+    ``constants`` gives values of parameters that are no tensors; defaults stand in for the rest.
+    ``int`` and ``float`` parameters without a given value stay run-time scalars. Raises FeTypeError
+    or FeValueError for a parameter of which too little is known.
+    """
+    constants = constants or {}
+    names = []
+    parameters: list[ParameterSignature] = []
+    for name, parameter in inspect.signature(function).parameters.items():
+        annotation = evaluate_annotation(function, name)
+        tensor = annotation_of(annotation)
+        names.append(name)
+        if tensor is not None:
+            parameters.append(_tensor(name, tensor))
+        elif name not in constants and annotation in (int, float):
+            parameters.append(ScalarSignature(annotation.__name__, True))
+        elif name in constants or parameter.default is not inspect.Parameter.empty:
+            parameters.append(ConstantSignature(constants.get(name, parameter.default)))
+        else:
+            _refuse(f"nothing is known about the parameter '{name}'", f"give '{name}' a value")
+    tensors = sum(isinstance(p, TensorSignature) for p in parameters)
+    return CallSignature(tuple(names), tuple(parameters), tuple(range(tensors)))
+
+
+def _tensor(name: str, annotation: TensorAnnotation) -> TensorSignature:
+    if annotation.shape is None or annotation.open or annotation.dtype is None:
+        _refuse(
+            f"the annotation of '{name}' does not say its shape and dtype",
+            f"annotate it fully, {annotation} is too little, or call the kernel with tensors",
+        )
+    if StatusType.STATIC in annotation.shape:
+        _refuse(
+            f"the annotation of '{name}' leaves a static size open",
+            "write the size as a number, or call the kernel with tensors",
+        )
+    sizes = tuple(int(axis) if isinstance(axis, int) else None for axis in annotation.shape)
+    axis_names = tuple(
+        str(axis) if isinstance(axis, NamedAxis) else None for axis in annotation.shape
+    )
+    return TensorSignature(annotation.dtype, sizes, axis_names)
+
+
+def _refuse(message: str, help: str) -> typing.NoReturn:
+    raise FeValueError([Diagnostic(FeValueError, "F00002", message, help=help)])
