@@ -41,7 +41,6 @@ def test_python_examples(page: str, tmp_path: Path) -> None:
 def test_pages_have_examples() -> None:
     kinds = [block.kind for page in PAGES for block in blocks(REPOSITORY / page)]
     assert kinds.count("python") >= 5
-    assert all(kinds), "every fenced block says what it is"
 
 
 @pytest.mark.parametrize(
