@@ -94,9 +94,23 @@ def test_names_for_type_checkers_are_those_at_run_time() -> None:
     assert declared == {*pypto._MODULES, *pypto._MEMBERS}
 
 
+def _mypy(directory: Path, text: str) -> list[str]:
+    """What ``mypy --strict`` says about a user's file with ``text``."""
+    user = directory / "user.py"
+    user.write_text(text, encoding="utf-8")
+    command = [sys.executable, "-m", "mypy", "--strict", "--no-error-summary",
+               "--cache-dir", str(directory / "cache"), str(user)]  # fmt: skip
+    done = subprocess.run(
+        command, capture_output=True, text=True, check=False, cwd=directory,
+        env={"MYPYPATH": str(Path(pypto.__file__).parents[1]), "PATH": ""},
+    )  # fmt: skip
+    assert done.stderr == ""
+    return [line for line in done.stdout.splitlines() if line.startswith("user.py")]
+
+
 def test_a_user_file_type_checks(tmp_path: Path) -> None:
-    user = tmp_path / "user.py"
-    user.write_text(
+    found = _mypy(
+        tmp_path,
         "import pypto\n"
         "from pypto import DT_FP16, DataType, RunMode, Tensor\n"
         "dtype: DataType = pypto.DT_FP32 if DT_FP16 else pypto.DT_BF16\n"
@@ -109,17 +123,24 @@ def test_a_user_file_type_checks(tmp_path: Path) -> None:
         "with pypto.options(vec_tile_shapes=[8, 64]):\n"
         "    stage: str = pypto.set_host_options.__name__\n"
         "pypto.set_host_options(compile_stage='all')\n",
-        encoding="utf-8",
     )
-    command = [sys.executable, "-m", "mypy", "--strict", "--no-error-summary",
-               "--cache-dir", str(tmp_path / "cache"), str(user)]  # fmt: skip
-    source = Path(pypto.__file__).parents[1]
-    done = subprocess.run(
-        command, capture_output=True, text=True, check=False, cwd=tmp_path,
-        env={"MYPYPATH": str(source), "PATH": ""},
-    )  # fmt: skip
-    lines = [line for line in done.stdout.splitlines() if line.startswith("user.py")]
-    assert done.stderr == ""
-    assert len(lines) == 1 and lines[0].startswith('user.py:12: error: Argument "compile_stage"'), (
-        done.stdout
+    assert len(found) == 1, found
+    assert found[0].startswith('user.py:12: error: Argument "compile_stage"')
+
+
+def test_decorated_kernels_type_check(tmp_path: Path) -> None:
+    found = _mypy(
+        tmp_path,
+        "import pypto\n"
+        "from pypto import RunMode, Tensor\n"
+        "@pypto.frontend.jit\n"
+        "def copy(x: Tensor, out: Tensor) -> None:\n"
+        "    out[:] = x\n"
+        "@pypto.jit(runtime_options={'run_mode': RunMode.SIM})\n"
+        "def twice(x: Tensor, out: Tensor, n: int = 2) -> None:\n"
+        "    out[:] = x * n\n"
+        "memory: object = bytearray(4)\n"
+        "copy(memory, memory)\n"
+        "twice(memory, memory, n=3)\n",
     )
+    assert found == []
