@@ -19,26 +19,19 @@
 #if __has_include("scalar.h")
 #include "scalar.h"
 #endif
-#if __has_include("vector.h")
-#include "vector.h"
-#endif
-#if __has_include("cast.h")
 #include "cast.h"
-#endif
-#if __has_include("fill.h")
-#include "fill.h"
-#endif
-#if __has_include("reduce.h")
-#include "reduce.h"
-#endif
-#if __has_include("compare.h")
 #include "compare.h"
-#endif
-#if __has_include("gather.h")
+#include "fill.h"
 #include "gather.h"
+#include "reduce.h"
+#include "reduce_count.h"
+#include "select.h"
+#include "vector.h"
+#if __has_include("adv_math.h")
+#include "adv_math.h"
 #endif
-#if __has_include("math.h") && __has_include("simd.h")
-#include "math.h"
+#if __has_include("activation.h")
+#include "activation.h"
 #endif
 
 #endif

@@ -1,0 +1,198 @@
+/* CPU twin: Gather (bytes offsets), Gatherb (blocks), GatherMask (compaction). */
+#ifndef PYPTO_TWIN_GATHER_H
+#define PYPTO_TWIN_GATHER_H
+
+#include "fill.h"
+
+namespace AscendC {
+
+/* Strides in blocks. */
+struct GatherRepeatParams {
+    uint8_t dstBlkStride = 1;
+    uint16_t dstRepStride = 8;
+
+    constexpr GatherRepeatParams() = default;
+    constexpr GatherRepeatParams(uint8_t dstBlk, uint16_t dstRep) : dstBlkStride(dstBlk), dstRepStride(dstRep) {}
+};
+
+struct GatherMaskParams {
+    uint8_t src0BlockStride = 1;
+    uint16_t repeatTimes = 0;
+    uint16_t src0RepeatStride = 8;
+    uint8_t src1RepeatStride = 8;
+
+    constexpr GatherMaskParams() = default;
+    constexpr GatherMaskParams(uint8_t block, uint16_t repeats, uint16_t repeatStride, uint8_t bitsStride)
+        : src0BlockStride(block), repeatTimes(repeats), src0RepeatStride(repeatStride),
+          src1RepeatStride(bitsStride)
+    {
+    }
+};
+
+}  // namespace AscendC
+
+namespace pypto_twin {
+
+template <typename T>
+PYPTO_INLINE T gathered(const AscendC::LocalTensor<T>& src, uint64_t offset)
+{
+    T value;
+    const uint8_t* const from = reinterpret_cast<const uint8_t*>(src.GetPhyAddr()) + offset;
+    on_read(src.Position(), from, sizeof(T), PIPE_V);
+    __builtin_memcpy(&value, from, sizeof(T));
+    return value;
+}
+
+template <typename T>
+PYPTO_INLINE void gather_repeats(const Operand<T>& to, const AscendC::LocalTensor<T>& src,
+                                 const AscendC::LocalTensor<uint32_t>& offsets, uint32_t base,
+                                 const Coverage& covered)
+{
+    PYPTO_TWIN_TYPES("Gather", T, PYPTO_TWIN_MOVABLE);
+    constexpr uint32_t lanes = kRepeatBytes / sizeof(T), block = kBlockBytes / sizeof(T);
+    on_instruction(PIPE_V);
+    report<block, true>(to, covered.repeats, lanes);
+    const uint32_t* const offset = offsets.GetPhyAddr();
+    on_read(offsets.Position(), offset, uint64_t{covered.repeats} * lanes * 4, PIPE_V);
+    for (uint32_t r = 0; r < covered.repeats; ++r) {
+        for (uint32_t j = 0; j < lanes; ++j) {
+            if (!covered.active(r, j)) continue;
+            address_of<block>(to, r, j / block)[j % block] =
+                gathered(src, uint64_t{base} + offset[r * lanes + j]);
+        }
+    }
+}
+
+/* The kept lanes of each repeat, one after the other. keep(r, lane) tells which. */
+template <typename T, typename Keep>
+PYPTO_INLINE uint64_t compact(const AscendC::LocalTensor<T>& dst, const AscendC::LocalTensor<T>& src,
+                              bool counted, uint32_t mask, const AscendC::GatherMaskParams& p, Keep keep)
+{
+    PYPTO_TWIN_TYPES("GatherMask", T, PYPTO_TWIN_MOVABLE);
+    constexpr uint32_t block = kBlockBytes / sizeof(T);
+    on_instruction(PIPE_V);
+    const uint32_t lanes = counted ? mask : kRepeatBytes / sizeof(T);
+    const Operand<T> from = operand(src, p.src0BlockStride, p.src0RepeatStride);
+    report<block, false>(from, p.repeatTimes, lanes);
+    T* to = dst.GetPhyAddr();
+    for (uint32_t r = 0; r < p.repeatTimes; ++r) {
+        for (uint32_t j = 0; j < lanes; ++j) {
+            if (!keep(r, j)) continue;
+            const T value = address_of<block>(from, r, j / block)[j % block];
+            *to++ = value;
+        }
+    }
+    const uint64_t kept = static_cast<uint64_t>(to - dst.GetPhyAddr());
+    on_write(dst.Position(), dst.GetPhyAddr(), kept * sizeof(T), PIPE_V);
+    return kept;
+}
+
+/* Patterns 1..7 of GatherMask: which lanes of every four are kept, as bits. */
+PYPTO_INLINE uint32_t pattern_bits(uint8_t pattern)
+{
+    switch (pattern) {
+        case 1: return 0x5;
+        case 2: return 0xa;
+        case 3: return 0x1;
+        case 4: return 0x2;
+        case 5: return 0x4;
+        case 6: return 0x8;
+        case 7: return 0xf;
+        default: fail("GatherMask: patterns are 1 to 7");
+    }
+}
+
+}  // namespace pypto_twin
+
+namespace AscendC {
+
+template <typename T>
+PYPTO_INLINE void Gather(const LocalTensor<T>& dst, const LocalTensor<T>& src,
+                         const LocalTensor<uint32_t>& srcOffset, const uint32_t srcBaseAddr,
+                         const uint32_t count)
+{
+    using namespace pypto_twin;
+    PYPTO_TWIN_TYPES("Gather", T, PYPTO_TWIN_MOVABLE);
+    on_instruction(PIPE_V);
+    on_read(srcOffset.Position(), srcOffset.GetPhyAddr(), uint64_t{count} * 4, PIPE_V);
+    on_write(dst.Position(), dst.GetPhyAddr(), uint64_t{count} * sizeof(T), PIPE_V);
+    T* const to = dst.GetPhyAddr();
+    const uint32_t* const offset = srcOffset.GetPhyAddr();
+    for (uint32_t i = 0; i < count; ++i) to[i] = gathered(src, uint64_t{srcBaseAddr} + offset[i]);
+    set_mask(~uint64_t{0}, ~uint64_t{0});
+}
+template <typename T>
+PYPTO_INLINE void Gather(const LocalTensor<T>& dst, const LocalTensor<T>& src,
+                         const LocalTensor<uint32_t>& srcOffset, const uint32_t srcBaseAddr,
+                         const uint64_t mask, const uint8_t repeatTime, const uint16_t dstRepStride)
+{
+    using namespace pypto_twin;
+    gather_repeats(operand(dst, 1, dstRepStride), src, srcOffset, srcBaseAddr,
+                   cover<true>(mask, repeatTime, kRepeatBytes / sizeof(T)));
+}
+template <typename T>
+PYPTO_INLINE void Gather(const LocalTensor<T>& dst, const LocalTensor<T>& src,
+                         const LocalTensor<uint32_t>& srcOffset, const uint32_t srcBaseAddr,
+                         const uint64_t mask[], const uint8_t repeatTime, const uint16_t dstRepStride)
+{
+    using namespace pypto_twin;
+    gather_repeats(operand(dst, 1, dstRepStride), src, srcOffset, srcBaseAddr,
+                   cover<true>(mask, repeatTime, kRepeatBytes / sizeof(T)));
+}
+
+/* One block for each offset, eight a repeat. */
+template <typename T>
+PYPTO_INLINE void Gatherb(const LocalTensor<T>& dst, const LocalTensor<T>& src,
+                          const LocalTensor<uint32_t>& offset, const uint8_t repeatTime,
+                          const GatherRepeatParams& p)
+{
+    using namespace pypto_twin;
+    PYPTO_TWIN_TYPES("Gatherb", T, uint16_t, uint32_t);
+    on_instruction(PIPE_V);
+    const Operand<T> to = operand(dst, p.dstBlkStride, p.dstRepStride);
+    report<kBlockBytes / sizeof(T), true>(to, repeatTime, kRepeatBytes / sizeof(T));
+    on_read(offset.Position(), offset.GetPhyAddr(), uint64_t{repeatTime} * 32, PIPE_V);
+    for (uint32_t i = 0; i < uint32_t{repeatTime} * 8; ++i) {
+        const uint8_t* const from =
+            reinterpret_cast<const uint8_t*>(src.GetPhyAddr()) + offset.GetPhyAddr()[i];
+        on_read(src.Position(), from, kBlockBytes, PIPE_V);
+        simd::store(address_of<kBlockBytes / sizeof(T)>(to, i / 8, i % 8), simd::load<simd::u32x8>(from));
+    }
+    set_mask(~uint64_t{0}, ~uint64_t{0});
+}
+
+template <typename T>
+PYPTO_INLINE void GatherMask(const LocalTensor<T>& dst, const LocalTensor<T>& src0,
+                             const uint8_t src1Pattern, const bool reduceMode, const uint32_t mask,
+                             const GatherMaskParams& p, uint64_t& rsvdCnt)
+{
+    using namespace pypto_twin;
+    const uint32_t pattern = pattern_bits(src1Pattern);
+    rsvdCnt = compact(dst, src0, reduceMode, mask, p,
+                      [pattern](uint32_t, uint32_t lane) { return ((pattern >> (lane % 4)) & 1) != 0; });
+    leave_count_form();
+}
+
+/* User bits: each repeat's row starts src1RepeatStride blocks after the one before. */
+template <typename T, typename U>
+PYPTO_INLINE void GatherMask(const LocalTensor<T>& dst, const LocalTensor<T>& src0,
+                             const LocalTensor<U>& src1Pattern, const bool reduceMode,
+                             const uint32_t mask, const GatherMaskParams& p, uint64_t& rsvdCnt)
+{
+    using namespace pypto_twin;
+    static_assert((sizeof(T) == 2 && is_same<U, uint16_t>) || (sizeof(T) == 4 && is_same<U, uint32_t>),
+                  "GatherMask: the bits are uint16_t for 2-byte and uint32_t for 4-byte elements");
+    const uint8_t* const bits = reinterpret_cast<const uint8_t*>(src1Pattern.GetPhyAddr());
+    const uint32_t pitch = p.src1RepeatStride * kBlockBytes;
+    const uint32_t lanes = reduceMode ? mask : kRepeatBytes / sizeof(T);
+    on_read(src1Pattern.Position(), bits, (lanes + 7) / 8, PIPE_V, p.repeatTimes, pitch);
+    rsvdCnt = compact(dst, src0, reduceMode, mask, p, [bits, pitch](uint32_t r, uint32_t lane) {
+        return ((bits[r * pitch + lane / 8] >> (lane % 8)) & 1) != 0;
+    });
+    leave_count_form();
+    if (reduceMode) set_mask(mask, 0); /* the counted form leaves its mask value in the register */
+}
+
+}  // namespace AscendC
+
+#endif
