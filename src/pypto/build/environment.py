@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 import os
 from collections.abc import Mapping
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from pypto.error import PyptoGeneralError
 
@@ -15,8 +15,7 @@ DEFAULT_TIMEOUT = 300.0
 """Seconds that one compiler run may take."""
 
 
-@dataclass(frozen=True, slots=True)
-class Environment:
+class Environment(NamedTuple):
     """A snapshot: where the cache is, which compiler to use, how long it may run.
 
     ``cache_dir`` is absolute, or None where no home directory is known. ``timeout`` is in seconds.

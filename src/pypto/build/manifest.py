@@ -9,8 +9,7 @@ from __future__ import annotations
 
 import hashlib
 import os
-from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 from pypto.build import files
 from pypto.build.record import Damaged, open_record, seal_record
@@ -22,8 +21,7 @@ _MAX_ROWS = 256
 """A value that differs on each call would otherwise let a manifest grow for ever."""
 
 
-@dataclass(frozen=True, slots=True)
-class ManifestRow:
+class ManifestRow(NamedTuple):
     """``reads``: JSON that `elaborate.captures` wrote. ``entry``: the key it led to."""
 
     reads: Any

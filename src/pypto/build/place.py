@@ -8,7 +8,6 @@ from __future__ import annotations
 import os
 import stat
 import threading
-from dataclasses import dataclass, field
 
 from pypto.build.environment import environment
 from pypto.build.files import hold, remove_tree, sweep, try_lock, unique_name
@@ -94,13 +93,15 @@ def probe_root(root: str) -> None:
             os.unlink(path)
 
 
-@dataclass(slots=True)
 class _Fallback:
     """What one process knows about its private directory; a forked child starts anew."""
 
-    lock: threading.Lock = field(default_factory=threading.Lock)
-    root: str | None = None
-    warned: bool = False
+    __slots__ = ("lock", "root", "warned")
+
+    def __init__(self) -> None:
+        self.lock = threading.Lock()
+        self.root: str | None = None
+        self.warned = False
 
 
 _fallbacks: dict[int, _Fallback] = {}

@@ -13,8 +13,8 @@ import hashlib
 import os
 import stat
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from dataclasses import replace
+from typing import TYPE_CHECKING, NamedTuple
 
 from pypto.build import isa
 from pypto.build.environment import Environment, environment
@@ -74,8 +74,7 @@ class CompilerError(BuildError):
         return type(self), (self.diagnostics, self.output, self.command, self.source)
 
 
-@dataclass(frozen=True, slots=True)
-class HostToolchain:
+class HostToolchain(NamedTuple):
     """One host compiler as it is used.
 
     ``command``: absolute path and the arguments of CXX. ``kind``: gcc or clang. ``version``: first
@@ -95,8 +94,7 @@ class HostToolchain:
     timeout: float
 
 
-@dataclass(frozen=True, slots=True)
-class _Facts:
+class _Facts(NamedTuple):
     """What the compiler says about itself; independent of its path."""
 
     version_text: str
