@@ -12,7 +12,7 @@ import libcst as cst
 from pypto.elaborate import values as v
 from pypto.elaborate.diagnostics import Poisoned, refuse
 from pypto.elaborate.machine import Frame
-from pypto.elaborate.scalars import from_python, number, python_call
+from pypto.elaborate.scalars import as_number, from_python, number, python_call
 from pypto.elaborate.tensors import apply_operation
 from pypto.elaborate.values import Item, Known, Mapping, Scalar, Sequence, is_tensor, scalar
 from pypto.error import FeError, FeNotImplementedError, FeTypeError, FeValueError, Span
@@ -22,7 +22,6 @@ from pypto.ops import registry
 
 __all__ = [
     "BINARY",
-    "as_number",
     "binary",
     "boolean",
     "compare",
@@ -115,8 +114,11 @@ def _tensor_operator(
             span,
             help=f"operations available now: {', '.join(registry.names())}",
         )
+    spans = [span] * len(operands)
+    if isinstance(node, cst.BinaryOperation):
+        spans = [frame.span(node.left), frame.span(node.right)]
     names = [p.name for p in spec.params]
-    arguments = {name: (item, span) for name, item in zip(names, operands, strict=False)}
+    arguments = dict(zip(names, zip(operands, spans, strict=True), strict=False))
     return apply_operation(frame, spec, (), arguments, span, frame.name_for(node))
 
 
@@ -150,15 +152,6 @@ def _exact_power(exprs: tuple[Expr, Expr]) -> bool:
 
 def _function_of(symbol: str) -> Callable[[Any, Any], Any]:
     return next(function for sign, _, function in BINARY.values() if sign == symbol)
-
-
-def as_number(expr: Expr) -> Expr:
-    """Python counts True as 1 in arithmetic."""
-    if expr.kind != "bool":
-        return expr
-    if isinstance(expr, Const):
-        return const(int(expr.value))
-    return apply("select", expr, const(1), const(0))
 
 
 def _sequence_operator(frame: Frame, symbol: str, a: Item, b: Item, span: Span) -> Sequence | None:

@@ -52,6 +52,9 @@ class Collector:
         """Record ``diagnostic``; the same message at the same place counts once."""
         if notes:
             diagnostic = replace(diagnostic, notes=diagnostic.notes + notes)
+        span = diagnostic.span
+        if span is not None and span.source is place.source:
+            place = span
         entry = ((place.line, place.column), diagnostic)
         if entry not in self.found:
             self.found.append(entry)

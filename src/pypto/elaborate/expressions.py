@@ -13,7 +13,6 @@ import libcst as cst
 
 from pypto.elaborate import values as v
 from pypto.elaborate.arithmetic import (
-    as_number,
     binary,
     boolean,
     compare,
@@ -27,7 +26,7 @@ from pypto.elaborate.captures import Unreadable, path_text
 from pypto.elaborate.diagnostics import Poisoned, refuse
 from pypto.elaborate.machine import Evaluate, Frame, identifier
 from pypto.elaborate.methods import has_method
-from pypto.elaborate.scalars import python_call
+from pypto.elaborate.scalars import as_number, python_call
 from pypto.elaborate.subscripts import evaluate_subscript
 from pypto.elaborate.tensors import tensor_attribute
 from pypto.elaborate.values import Item, Known, Mapping, Method, Scalar, Sequence, scalar
@@ -58,8 +57,13 @@ def _text(frame: Frame, node: cst.CSTNode) -> Any:
 # --- names ---
 
 
+_CONSTANTS = {"True": True, "False": False, "None": None}
+
+
 def _name(frame: Frame, node: cst.Name) -> Item:
     name = identifier(node)
+    if name in _CONSTANTS:
+        return Known(_CONSTANTS[name])
     if name in frame.locals:
         if name in frame.tensor_parameters:
             for rebinding in frame.context.rebindings:

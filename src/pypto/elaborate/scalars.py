@@ -10,10 +10,10 @@ from typing import Any
 from pypto.elaborate.diagnostics import refuse
 from pypto.elaborate.values import Item, Known, Mapping, Scalar, Sequence
 from pypto.error import FeTypeError, FeValueError, PyptoError, Span
-from pypto.ir.expr import Expr, const
+from pypto.ir.expr import Const, Expr, apply, const
 from pypto.language.symbolic import SymbolicScalar
 
-__all__ = ["from_python", "number", "python_call"]
+__all__ = ["as_number", "from_python", "number", "python_call"]
 
 
 def number(item: Item) -> Expr | None:
@@ -42,6 +42,15 @@ def number(item: Item) -> Expr | None:
         plain = value.item()
         return const(plain) if isinstance(plain, bool | int | float) else None
     return None
+
+
+def as_number(expr: Expr) -> Expr:
+    """Python counts True as 1 in arithmetic."""
+    if expr.kind != "bool":
+        return expr
+    if isinstance(expr, Const):
+        return const(int(expr.value))
+    return apply("select", expr, const(1), const(0))
 
 
 def from_python(value: object) -> Item:

@@ -75,7 +75,7 @@ class KernelSource:
         if self.lines is None:
             self._refuse(f"the source of '{function.__name__}' is not available: {self.missing}")
         found = _cut(self.lines, function.__code__)
-        if found is None or _stale(self, found[1]):
+        if found is None or _stale(self, self.lines):
             self._refuse(
                 f"the text of '{function.__name__}' in {self.filename} is not the one it was "
                 "loaded from",
@@ -277,42 +277,27 @@ def _same_name(text: str, name: str) -> bool:
 
 
 def _stale(source: KernelSource, lines: Sequence[str]) -> bool:
-    """True when compiling ``lines`` gives other code than the function runs.
+    """True when compiling ``lines``, the whole file, gives other code than the function runs.
 
     Asked only of modules that Python's own file loader compiled: import hooks (test runners, type
-    checkers) change the code on purpose.
+    checkers) change the code on purpose. The whole file counts, since Python compiles a call of an
+    imported module's function otherwise than a method call.
     """
     function = source.function
     if type(function.__globals__.get("__loader__")) is not SourceFileLoader:
         return False
-    code = function.__code__
-    indent = lines[0][: len(lines[0]) - len(lines[0].lstrip())]
-    free = ", ".join(code.co_freevars)
-    head = f"def _outer({free}):\n" if indent or free else ""
-    if free and not indent:
-        return False
-    body = "\n".join(lines) + "\n"
     try:
-        module = compile(head + body, "<check>", "exec", flags=_future(code), dont_inherit=True)
-    except SyntaxError:
+        module = compile("".join(lines), source.filename, "exec", dont_inherit=True)
+    except (SyntaxError, ValueError):
         return True
+    code = function.__code__
     return not any(_same_code(code, other) for other in _all_code(module))
-
-
-def _future(code: types.CodeType) -> int:
-    import __future__
-
-    flags = 0
-    for name in __future__.all_feature_names:
-        flag: int = getattr(__future__, name).compiler_flag
-        if code.co_flags & flag:
-            flags |= flag
-    return flags
 
 
 def _same_code(a: types.CodeType, b: types.CodeType) -> bool:
     return (
         a.co_name == b.co_name
+        and a.co_firstlineno == b.co_firstlineno
         and a.co_code == b.co_code
         and a.co_names == b.co_names
         and a.co_varnames == b.co_varnames

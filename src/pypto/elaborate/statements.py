@@ -191,6 +191,8 @@ def bind(frame: Frame, name: str, item: Item, span: Span) -> None:
 
 
 def _unpack(frame: Frame, target: cst.Tuple | cst.List, item: Item, source: Span) -> None:
+    if any(isinstance(element, cst.StarredElement) for element in target.elements):
+        raise Poisoned  # reported by the syntax check
     wanted = len(target.elements)
     parts = None if is_tensor(item) else items_of(frame, item, source)
     if parts is None:

@@ -10,7 +10,7 @@ from typing import Any, NoReturn
 from pypto.elaborate import values as v
 from pypto.elaborate.diagnostics import Poisoned, refuse
 from pypto.elaborate.machine import Frame
-from pypto.elaborate.scalars import number
+from pypto.elaborate.scalars import as_number, number
 from pypto.elaborate.values import Item, Known, Method, Sequence, scalar
 from pypto.error import FeError, FeTypeError, FeValueError, Span
 from pypto.ir.dtype import DataType
@@ -143,7 +143,7 @@ def _convert(frame: Frame, spec: OpSpec, param: OpParam, item: Item, span: Span)
             _refuse_kind(f"{what} must be {wanted}", wanted, item, span, spec)
         if isinstance(item, Known):
             frame.use(item, span)
-        return _in_range(what, expr, span)
+        return _in_range(what, as_number(expr), item, span)
     value = frame.python(item, span, what)
     check, wanted = _CHECKS[param.kind]
     if param.kind == "enum" and param.type is not None:
@@ -156,11 +156,11 @@ def _convert(frame: Frame, spec: OpSpec, param: OpParam, item: Item, span: Span)
     return tuple(value) if isinstance(value, list) else value
 
 
-def _in_range(what: str, expr: Expr, span: Span) -> Expr:
+def _in_range(what: str, expr: Expr, item: Item, span: Span) -> Expr:
     if isinstance(expr, Const) and expr.type == "int" and expr.value not in _INT64:
         refuse(
             FeValueError, f"{what} does not fit into 64 bits", span,
-            expected="-2**63 ... 2**63 - 1", got=str(expr.value),
+            expected="-2**63 ... 2**63 - 1", got=v.describe(item),
         )  # fmt: skip
     return expr
 

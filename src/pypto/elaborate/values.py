@@ -99,8 +99,11 @@ def describe(item: Item) -> str:
     if isinstance(item, Known):
         if isinstance(item.value, type):
             return f"the class {item.value.__name__}"
-        text = repr(item.value)
         kind = type(item.value).__name__
+        try:
+            text = repr(item.value)
+        except ValueError:  # Python refuses to print ints of thousands of digits
+            return f"a very large {kind}"
         return f"{text if len(text) <= 60 else text[:57] + '...'} ({kind})"
     if isinstance(item, Scalar):
         return f"the run-time {item.expr.kind} {item.expr}"
