@@ -14,7 +14,8 @@ __all__ = ["as_json", "show_machine", "show_outcomes", "show_result"]
 
 
 def show_machine(console: Console, machine: Mapping[str, str]) -> None:
-    console.print("; ".join(f"{name} {value}" for name, value in machine.items()), style="dim")
+    facts = "; ".join(f"{name} {value}" for name, value in machine.items())
+    console.print(facts, style="dim", soft_wrap=True)
 
 
 def show_result(console: Console, result: Result) -> None:

@@ -47,7 +47,7 @@ def main() -> None:
 
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
-        pypto.set_codegen_options(support_dynamic_aligned=True)
+        pypto.set_codegen_options(support_dynamic_aligned=True, precision="fused")
     print("setter:    codegen options are", pypto.get_codegen_options())
     for warning in caught:
         print("warning:  ", warning.message)
