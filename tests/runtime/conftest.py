@@ -15,11 +15,11 @@ from typing import Any
 import pytest
 
 import pypto.runtime
-from pypto.runtime import cpu
 from pypto.runtime.torch_bridge import connect
 
+from .launching import Kernels
+
 RUNTIME = Path(pypto.runtime.__file__).parent
-FP32 = (2, 32)
 
 
 def compiler() -> str:
@@ -63,60 +63,6 @@ def launcher(launcher_module: ModuleType, request: pytest.FixtureRequest) -> Ite
         pytest.skip(f"this torch has no route {route}")
     yield launcher_module
     launcher_module.set_scope_variable(None)
-
-
-class Kernels:
-    """Makes variants of the hand-written kernels and dispatchers whose fallback records."""
-
-    def __init__(self, launcher: Any, path: Path) -> None:
-        self.launcher = launcher
-        self.path = path
-        self.runtime = cpu.load_runtime(path)
-
-    def variant(self, symbol: str, params: tuple[Any, ...], **fields: Any) -> Any:
-        binary = cpu.load(self.path, symbol)
-        tensors = sum(spec[0] == "tensor" for spec in params)
-        values: dict[str, Any] = {
-            "entry": binary.address,
-            "runtime": self.runtime.address,
-            "owner": binary.owner,
-            "params": params,
-            "ints": (),
-            "floats": (),
-            "alias": tuple(range(tensors)),
-            "written": (False,) * (tensors - 1) + (True,),
-            "captures": (),
-            "explain": explain,
-        }
-        return self.launcher.Variant(**(values | fields))
-
-    def add(self, sizes: tuple[int, ...] = (-1,), **fields: Any) -> Any:
-        """A variant of ``o = a + b`` over one-dimensional float32 tensors."""
-        tensor = ("tensor", FP32, sizes)
-        return self.variant("add_kernel", (tensor,) * 3, ints=(("size", 0, 0),), **fields)
-
-    def dispatcher(
-        self,
-        *variants: Any,
-        names: tuple[str, ...] = ("a", "b", "o"),
-        defaults: dict[str, Any] | None = None,
-    ) -> Any:
-        made = self.launcher.Dispatcher("kernel", names, defaults or {}, fallback)
-        for variant in variants:
-            made.add(variant)
-        return made
-
-
-class Refused(Exception):
-    """Raised by ``explain``: (code, args)."""
-
-
-def explain(code: int, args: tuple[Any, ...]) -> None:
-    raise Refused(code, args)
-
-
-def fallback(args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Any, ...]:
-    return ("fallback", args, kwargs)
 
 
 @pytest.fixture

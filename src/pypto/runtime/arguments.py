@@ -262,7 +262,7 @@ def _is_plain(value: object) -> bool:
         return all(map(_is_plain, value))  # type: ignore[call-overload]
     if type(value) is dict:
         return all(map(_is_plain, value)) and all(map(_is_plain, value.values()))
-    return f"{type(value).__module__}.{type(value).__name__}" in ("torch.dtype", "torch.device")
+    return (type(value).__module__, type(value).__name__) == ("torch", "dtype")
 
 
 def _comparison(expected: object) -> Callable[[object], bool]:

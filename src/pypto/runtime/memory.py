@@ -98,32 +98,44 @@ def normalise(
     ]
     outputs = [(p, value) for p, value in found if p.name in written and value.numel() != 0]
     raise_diagnostics(_output_problems(kernel, outputs))
-    made: dict[object, torch.Tensor] = {}
-    stores: list[_Store] = []
-    dense: dict[str, torch.Tensor] = {}
-    output_ids = {_identity(value, -1) for _, value in outputs}
-    by_output_first = sorted(found, key=lambda pair: pair[0].name not in written)
-    for number, (parameter, value) in enumerate(by_output_first):
-        identity = _identity(value, number)
-        is_output = parameter.name in written
-        clash = identity not in output_ids and any(
-            share_elements(value, output) for _, output in outputs
-        )
-        if identity not in made:
-            staged = staging is not None and staging.covers(value)
-            usable = not staged and not clash and value.is_contiguous() and not value.is_neg()
-            copy_in = not (is_output and parameter.name in whole)
-            made[identity] = (
-                value if usable else _dense_copy(value, staging if staged else None, copy_in)
-            )
-            if is_output and not usable:
-                stores.append(_Store(made[identity], value, staging if staged else None))
-        dense[parameter.name] = made[identity]
+    dense, stores = _dense_tensors(found, outputs, written, whole, staging)
     args = tuple(
-        dense[parameter.name] if parameter.name in dense else value
+        dense.get(parameter.name, value)
         for parameter, value in zip(parameters, values, strict=True)
     )
     return Prepared(args, tuple(stores))
+
+
+def _dense_tensors(
+    found: list[tuple[Parameter, torch.Tensor]],
+    outputs: list[tuple[Parameter, torch.Tensor]],
+    written: frozenset[str],
+    whole: frozenset[str],
+    staging: Staging | None,
+) -> tuple[dict[str, torch.Tensor], list[_Store]]:
+    """A usable tensor for each parameter of ``found``, one for all that are the same memory."""
+    made: dict[object, torch.Tensor] = {}
+    stores: list[_Store] = []
+    dense: dict[str, torch.Tensor] = {}
+    identities = [_identity(value, number) for number, (_, value) in enumerate(found)]
+    output_ids = {_identity(value, -1) for _, value in outputs}
+    read = {i for i, (p, _) in zip(identities, found, strict=True) if p.name not in written}
+    # Outputs first: an input that is the same memory as an output takes the output's copy.
+    order = sorted(range(len(found)), key=lambda number: found[number][0].name not in written)
+    for number in order:
+        (parameter, value), identity = found[number], identities[number]
+        if identity not in made:
+            route = staging if staging is not None and staging.covers(value) else None
+            clash = identity not in output_ids and any(
+                share_elements(value, output) for _, output in outputs
+            )
+            usable = route is None and not clash and value.is_contiguous() and not value.is_neg()
+            copy_in = parameter.name not in whole or identity in read
+            made[identity] = value if usable else _dense_copy(value, route, copy_in)
+            if parameter.name in written and not usable:
+                stores.append(_Store(made[identity], value, route))
+        dense[parameter.name] = made[identity]
+    return dense, stores
 
 
 def _dense_copy(value: torch.Tensor, staging: Staging | None, copy_in: bool) -> torch.Tensor:
@@ -201,7 +213,9 @@ def share_elements(a: torch.Tensor, b: torch.Tensor) -> bool:
 
 
 def overlaps_itself(tensor: torch.Tensor) -> bool:
-    """Whether two elements of the tensor are the same memory; True when that is too dear to tell."""
+    """Whether two elements of the tensor share memory; True when that is too dear to tell."""
+    import torch
+
     reach = 0
     axes = [(s, n) for n, s in zip(tensor.shape, tensor.stride(), strict=True) if n != 1]
     if tensor.numel() == 0:
@@ -214,7 +228,7 @@ def overlaps_itself(tensor: torch.Tensor) -> bool:
         return False
     if any(stride == 0 for stride, _ in axes) or tensor.numel() > EXACT_OVERLAP_LIMIT:
         return True
-    return int(_offsets(tensor).unique().numel()) != tensor.numel()
+    return int(torch.unique(_offsets(tensor)).numel()) != tensor.numel()
 
 
 def _offsets(tensor: torch.Tensor) -> torch.Tensor:
