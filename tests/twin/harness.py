@@ -233,4 +233,4 @@ class Harness:
 def _run(*command: str) -> None:
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     if done.returncode != 0:
-        raise AssertionError(f"{' '.join(command)}\n{done.stderr}")
+        raise AssertionError(f"{' '.join(command)}\n{done.stderr[:4000]}")

@@ -8,21 +8,21 @@ namespace pypto_twin {
 
 /* Unsigned integer of the same size, for compare and exchange. */
 template <uint32_t size>
-struct Bits;
+struct Unsigned;
 template <>
-struct Bits<1> {
+struct Unsigned<1> {
     using type = uint8_t;
 };
 template <>
-struct Bits<2> {
+struct Unsigned<2> {
     using type = uint16_t;
 };
 template <>
-struct Bits<4> {
+struct Unsigned<4> {
     using type = uint32_t;
 };
 template <>
-struct Bits<8> {
+struct Unsigned<8> {
     using type = uint64_t;
 };
 
@@ -37,7 +37,7 @@ PYPTO_INLINE T combine(AtomicOperation operation, T a, T b)
         if constexpr (is_same<T, float> || is_same<T, double>) {
             return a + b;
         } else {
-            using U = typename Bits<sizeof(T)>::type;
+            using U = typename Unsigned<sizeof(T)>::type;
             return static_cast<T>(static_cast<U>(static_cast<U>(a) + static_cast<U>(b)));
         }
     } else if (operation == AtomicOperation::max) {
@@ -51,7 +51,7 @@ PYPTO_INLINE T combine(AtomicOperation operation, T a, T b)
 template <typename T>
 PYPTO_INLINE T update(T* address, AtomicOperation operation, T value)
 {
-    using U = typename Bits<sizeof(T)>::type;
+    using U = typename Unsigned<sizeof(T)>::type;
     U* const cell = reinterpret_cast<U*>(address);
     U before = __atomic_load_n(cell, __ATOMIC_RELAXED);
     for (;;) {
@@ -151,7 +151,7 @@ PYPTO_INLINE T AtomicMin(__gm__ T* address, T value)
 template <typename T>
 PYPTO_INLINE T AtomicExch(__gm__ T* address, T value)
 {
-    using U = typename pypto_twin::Bits<sizeof(T)>::type;
+    using U = typename pypto_twin::Unsigned<sizeof(T)>::type;
     const U before = __atomic_exchange_n(reinterpret_cast<U*>(address),
                                          __builtin_bit_cast(U, value), __ATOMIC_ACQ_REL);
     return __builtin_bit_cast(T, before);
@@ -159,7 +159,7 @@ PYPTO_INLINE T AtomicExch(__gm__ T* address, T value)
 template <typename T>
 PYPTO_INLINE T AtomicCas(__gm__ T* address, T expected, T desired)
 {
-    using U = typename pypto_twin::Bits<sizeof(T)>::type;
+    using U = typename pypto_twin::Unsigned<sizeof(T)>::type;
     U before = __builtin_bit_cast(U, expected);
     __atomic_compare_exchange_n(reinterpret_cast<U*>(address), &before,
                                 __builtin_bit_cast(U, desired), false, __ATOMIC_ACQ_REL,

@@ -12,9 +12,6 @@ typedef uint64_t Word8 __attribute__((aligned(1), may_alias));
 typedef uint32_t Word4 __attribute__((aligned(1), may_alias));
 typedef uint16_t Word2 __attribute__((aligned(1), may_alias));
 
-/* Runs shorter than this are written through the caches even in a streaming launch. */
-constexpr uint64_t kStreamBytes = 1024;
-
 template <typename Unit>
 PYPTO_INLINE void copy_unit(uint8_t* dst, const uint8_t* src)
 {
@@ -46,8 +43,13 @@ PYPTO_INLINE void copy_short(uint8_t* dst, const uint8_t* src, uint64_t n)
     }
 }
 
-/* n bytes between ranges that do not overlap. Reads and writes exactly these bytes. */
-PYPTO_INLINE void copy_bytes(uint8_t* dst, const uint8_t* src, uint64_t n)
+/* Asks for the 64-byte line of an address that need not be mapped. */
+PYPTO_INLINE void prefetch(const uint8_t* address) { __builtin_prefetch(address, 0, 3); }
+
+/* n bytes between ranges that do not overlap. Reads and writes exactly these bytes; with `ahead`,
+ * asks for the lines that lie so many bytes after the source. */
+template <bool prefetching = false>
+PYPTO_INLINE void copy_bytes(uint8_t* dst, const uint8_t* src, uint64_t n, int64_t ahead = 0)
 {
     if (n < 32) {
         copy_short(dst, src, n);
@@ -55,6 +57,10 @@ PYPTO_INLINE void copy_bytes(uint8_t* dst, const uint8_t* src, uint64_t n)
     }
     uint64_t i = 0;
     for (; i + 128 <= n; i += 128) {
+        if constexpr (prefetching) {
+            prefetch(src + i + ahead);
+            prefetch(src + i + 64 + ahead);
+        }
         const Vector32 a = *reinterpret_cast<const Vector32*>(src + i);
         const Vector32 b = *reinterpret_cast<const Vector32*>(src + i + 32);
         const Vector32 c = *reinterpret_cast<const Vector32*>(src + i + 64);
@@ -91,8 +97,10 @@ PYPTO_INLINE void stream_unit(uint8_t* dst, const uint8_t* src)
 #endif
 }
 
-/* As copy_bytes, past the caches. n >= 64; dst of any alignment. The runtime library fences. */
-PYPTO_INLINE void stream_bytes(uint8_t* dst, const uint8_t* src, uint64_t n)
+/* As copy_bytes, past the caches; n >= 64, dst of any alignment. The runtime library fences.
+ * With every line stored, asks for one line of `wanted`. */
+template <bool prefetching>
+PYPTO_INLINE void stream_bytes(uint8_t* dst, const uint8_t* src, uint64_t n, const uint8_t* wanted)
 {
     /* whole 64-byte lines in the middle; the ends go through the caches */
     const uint64_t head = (64 - (reinterpret_cast<uintptr_t>(dst) & 63)) & 63;
@@ -101,6 +109,9 @@ PYPTO_INLINE void stream_bytes(uint8_t* dst, const uint8_t* src, uint64_t n)
     }
     uint64_t i = head;
     for (; i + 64 <= n; i += 64) {
+        if constexpr (prefetching) {
+            prefetch(wanted + i);
+        }
         stream_unit(dst + i, src + i);
         stream_unit(dst + i + 32, src + i + 32);
     }
@@ -140,18 +151,6 @@ inline __attribute__((noinline)) void copy_rows(Rows r)
     r = merged(r);
     for (uint32_t row = 0; row < r.rows; ++row) {
         copy_bytes(r.dst + row * r.dst_pitch, r.src + row * r.src_pitch, r.bytes);
-    }
-}
-
-inline __attribute__((noinline)) void stream_rows(Rows r)
-{
-    r = merged(r);
-    if (r.bytes < kStreamBytes) {
-        copy_rows(r);
-        return;
-    }
-    for (uint32_t row = 0; row < r.rows; ++row) {
-        stream_bytes(r.dst + row * r.dst_pitch, r.src + row * r.src_pitch, r.bytes);
     }
 }
 

@@ -4,6 +4,7 @@
 
 #include "atomic.h"
 #include "bytes.h"
+#include "stream.h"
 #include "tensor.h"
 
 namespace AscendC {
@@ -92,7 +93,7 @@ struct CopyRepeatParams {
 namespace pypto_twin {
 
 template <typename T>
-PYPTO_INLINE uint64_t bits_of(T value)
+PYPTO_INLINE uint64_t raw_bits(T value)
 {
     uint64_t bits = 0;
     __builtin_memcpy(&bits, &value, sizeof(T));
@@ -114,7 +115,11 @@ PYPTO_INLINE void load(AscendC::TPosition position, const Rows& r)
     }
     on_read(AscendC::TPosition::GM, r.src, r.bytes, PIPE_MTE2, r.rows, r.src_pitch);
     on_write(position, r.dst, r.bytes, PIPE_MTE2, r.rows, r.dst_pitch);
-    copy_rows(r);
+    if (streaming()) {
+        load_rows(r);
+    } else {
+        copy_rows(r);
+    }
 }
 
 /* On-chip memory to GM. */
@@ -128,8 +133,8 @@ PYPTO_INLINE void store(AscendC::TPosition position, const Rows& r)
     on_write(AscendC::TPosition::GM, r.dst, r.bytes, PIPE_MTE3, r.rows, r.dst_pitch);
     if (__builtin_expect(state.atomic != AtomicOperation::none, 0)) {
         accumulate_rows(r);
-    } else if ((state.core->flags & PYPTO_STREAM_STORES) != 0) {
-        stream_rows(r);
+    } else if (streaming()) {
+        store_rows(r);
     } else {
         copy_rows(r);
     }
@@ -283,7 +288,7 @@ PYPTO_INLINE void DataCopy(const LocalTensor<T>& dst, const LocalTensor<T>& src,
 template <typename T, TPosition position = TPosition::MAX>
 PYPTO_INLINE void SetPadValue(T value)
 {
-    pypto_twin::state.pad_value = pypto_twin::bits_of(value);
+    pypto_twin::state.pad_value = pypto_twin::raw_bits(value);
     pypto_twin::state.pad_set = true;
 }
 
@@ -293,7 +298,7 @@ PYPTO_INLINE void DataCopyPad(const LocalTensor<T>& dst, const GlobalTensor<T>& 
 {
     constexpr uint32_t size = sizeof(T);
     const bool fill = pad.isPad && (pad.leftPadding != 0 || pad.rightPadding != 0);
-    const pypto_twin::Padding padding{pypto_twin::bits_of(pad.paddingValue), size,
+    const pypto_twin::Padding padding{pypto_twin::raw_bits(pad.paddingValue), size,
                                       fill ? pad.leftPadding * size : 0,
                                       fill ? pad.rightPadding * size : 0};
     const uint64_t bytes = params.blockLen;
