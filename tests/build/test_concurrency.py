@@ -158,6 +158,26 @@ def test_a_forked_child_does_not_keep_its_parents_lock(store: CacheStore) -> Non
     os.close(signal_release)
 
 
+def test_a_file_system_without_locks(store: CacheStore, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Results stay right; only work may be doubled."""
+
+    def refuse(descriptor: int, operation: int) -> None:
+        raise OSError(37, "No locks available")
+
+    monkeypatch.setattr(files.fcntl, "flock", refuse)
+    runs: list[str] = []
+
+    def build(directory: str) -> dict[str, object]:
+        runs.append(directory)
+        Path(directory, "kernel.so").write_text("same")
+        return {}
+
+    in_threads(lambda _: store.get_or_build(key_of(1), "k", build).key)
+    assert 1 <= len(runs) <= THREADS
+    assert inspect.verify(store) == ()
+    assert os.listdir(Path(store.wanted or "", "tmp")) == []
+
+
 def test_locks_exclude_threads(store: CacheStore) -> None:
     path = os.path.join(store.write_root(), "locks", "x")
     inside, most = 0, 0

@@ -212,6 +212,24 @@ def test_a_read_only_cache_serves_what_it_has(open_tmp: Path) -> None:
             os.chmod(directory, 0o755)
 
 
+@pytest.mark.parametrize("part", ["", "meta.json", "kernel.so"])
+def test_an_unreadable_entry_is_rebuilt(open_tmp: Path, part: str) -> None:
+    open_tmp.chmod(0o777)
+    root = open_tmp / "cache"
+
+    def use() -> tuple[bool, bool, bool]:
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")
+            store = CacheStore(str(root))
+            entry = store.get_or_build(KEY, "add", fill)
+            os.chmod(os.path.join(entry.directory, part), 0)
+            lost = store.load(KEY) is None
+            again = store.get_or_build(KEY, "add", fill)
+            return lost, again.directory == entry.directory, inspect.verify(store) == ()
+
+    assert as_nobody(use) == (True, True, True)
+
+
 @pytest.mark.parametrize("mode", [0o777, 0o770, 0o702, 0o1777])
 @pytest.mark.parametrize("room", ["", "entries"])
 def test_a_directory_that_others_can_write_is_refused(tmp_path: Path, mode: int, room: str) -> None:

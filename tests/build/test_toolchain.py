@@ -136,6 +136,16 @@ def test_identity_depends_on_version_and_arguments(tmp_path: Path) -> None:
     assert len(found) == 3
 
 
+def test_a_compiler_behind_a_launcher_is_looked_at(tmp_path: Path, store: CacheStore) -> None:
+    behind = fake_compiler(tmp_path / "g++", GNU_VERSION)
+    launcher = write_script(tmp_path / "ccache", 'exec "$@"\n')
+    cxx = f"{launcher} {behind}"
+    before = toolchain_for(store, cxx)
+    assert before.command == (str(launcher), str(behind))
+    fake_compiler(behind, GNU_VERSION.replace("12.2.0", "12.10.0"))
+    assert toolchain_for(CacheStore(store.wanted), cxx).identity != before.identity
+
+
 def test_a_warm_process_does_not_start_the_compiler(
     compiler: CountingCompiler, store: CacheStore
 ) -> None:
@@ -259,7 +269,7 @@ def test_shared_tools_are_made_once(
     toolchain = compiler.toolchain(store)
     first = steps.prepare(store, toolchain, ("fast", "counting"))
     assert compiler.count("-o") == 4
-    assert compiler.count("prelude.h.gch") + compiler.count("prelude.h.pch") == 2
+    assert compiler.count("c++-header") == 2
     again = steps.prepare(CacheStore(store.wanted), toolchain, ("fast", "counting"))
     assert again == first
     assert compiler.count("-o") == 4
@@ -268,6 +278,20 @@ def test_shared_tools_are_made_once(
     spec = importlib.util.spec_from_file_location("_pypto_launcher", first.launcher)
     assert spec is not None and spec.loader is not None
     assert importlib.util.module_from_spec(spec).__name__ == "_pypto_launcher"
+
+
+def test_clang_reads_the_text(sources: Path, store: CacheStore, tmp_path: Path) -> None:
+    """The commands for clang, run by whatever compiler there is."""
+    script = write_script(
+        tmp_path / "clang++",
+        f'case "$*" in *--version*) echo "clang version 18.1.8";; *) exec {real_compiler()} "$@";; '
+        "esac\n",
+    )
+    toolchain = toolchain_for(store, str(script))
+    assert toolchain.kind == "clang"
+    assert os.listdir(steps.precompiled_header(store, toolchain)).count("prelude.h") == 1
+    entry = build_kernel(store, toolchain, KEY, "k", lambda: (texts_of("k"), {}))
+    assert run_kernel(entry.path(BINARY), "k")[0] == [2, 4, 6, 8, 10]
 
 
 def test_a_changed_twin_is_compiled_again(

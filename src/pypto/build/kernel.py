@@ -91,15 +91,19 @@ def _compile(
 ) -> str:
     prelude = steps.precompiled_header(store, toolchain, kind)
     links = {"twin": steps.TWIN, "tools": prelude}
-    if toolchain.kind == "gcc":
-        include = ("-include", f"tools/{steps.PRELUDE}")
-    else:
-        include = ("-include-pch", f"tools/{steps.PRELUDE}.pch")
     arguments = (
         *toolchain.flags,
         *steps.KINDS[kind],
-        *include,
-        *("-Itwin", "-pipe", "-shared", WRAPPER, "-o", BINARY),
+        *(
+            "-include",
+            f"tools/{steps.PRELUDE}",
+            "-Itwin",
+            "-pipe",
+            "-shared",
+            WRAPPER,
+            "-o",
+            BINARY,
+        ),
         *toolchain.libraries,
     )
     for link, target in links.items():

@@ -173,20 +173,25 @@ def header_key(store: CacheStore, toolchain: HostToolchain, kind: str) -> str:
 
 
 def precompiled_header(store: CacheStore, toolchain: HostToolchain, kind: str = "fast") -> str:
-    """Directory of the prelude of build ``kind`` and its compiled form, made at the first use."""
+    """Directory of the prelude of build ``kind`` and its compiled form, made at the first use.
+
+    Only GCC gets a compiled form: clang writes the absolute paths of the headers into it and looks
+    for them again, so it could not be moved to its place; it reads the text each time.
+    """
     if not os.path.isfile(os.path.join(TWIN, "kernel_operator.h")):
         raise _broken_installation(os.path.join("twin", "include", "kernel_operator.h"))
-    compiled = PRELUDE + (".gch" if toolchain.kind == "gcc" else ".pch")
 
     def build(directory: str) -> dict[str, str]:
-        _link(TWIN, directory, "twin")
         with open(os.path.join(directory, PRELUDE), "x", encoding="ascii") as stream:
             stream.write(_PRELUDE_TEXT)
+        if toolchain.kind != "gcc":
+            return {"warnings": ""}
+        _link(TWIN, directory, "twin")
         arguments = (*toolchain.flags, *KINDS[kind], "-Itwin", "-x", "c++-header", PRELUDE)
         with _cleared(directory, "twin"):
             printed = invoke(
                 toolchain,
-                (*arguments, "-o", compiled),
+                (*arguments, "-o", PRELUDE + ".gch"),
                 cwd=directory,
                 what=f"the twin ({kind} build)",
                 source=TWIN,

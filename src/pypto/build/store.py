@@ -9,6 +9,7 @@ written, the process goes on in a private one, with one warning.
 
 from __future__ import annotations
 
+import errno
 import functools
 import os
 from collections.abc import Callable, Iterator, Mapping
@@ -192,11 +193,25 @@ class CacheStore:
                 body = describe_directory(directory, key, name, data)
                 with open(os.path.join(directory, META), "xb") as stream:
                     stream.write(seal_record(body))
-                final = entry_directory(root, room, key)
-                os.makedirs(os.path.dirname(final), mode=0o700, exist_ok=True)
-                discard(root, final)
+                return self._move_in(root, room, key, directory)
+
+    def _move_in(self, root: str, room: str, key: str, directory: str) -> Entry:
+        """Publish ``directory`` as the entry of ``key``, in place of damaged remains."""
+        final = entry_directory(root, room, key)
+        os.makedirs(os.path.dirname(final), mode=0o700, exist_ok=True)
+        while True:
+            try:
                 os.rename(directory, final)
-            return read_entry(final, key)
+            except OSError as error:
+                if error.errno not in (errno.ENOTEMPTY, errno.EEXIST, errno.ENOTDIR):
+                    raise
+                # Damaged, or made meanwhile by a process that no lock could keep away.
+                ready = self._find(room, key, thorough=True)
+                if ready is not None:
+                    return ready
+                discard(root, final)
+            else:
+                return read_entry(final, key)
 
     def rebuild_tool(self, key: str) -> bool:
         """Remove the tool of ``key`` if a full check finds damage; True if it did."""
@@ -266,7 +281,13 @@ def discard(root: str, path: str) -> bool:
         os.rename(path, grave)
     except FileNotFoundError:
         return False
-    files.remove_tree(grave)
+    except PermissionError:
+        os.chmod(path, 0o700)  # a directory closed to ourselves cannot change its parent
+        os.rename(path, grave)
+    try:
+        files.remove_tree(grave)
+    except OSError:
+        pass  # out of the way already; a later process sweeps it
     return True
 
 

@@ -118,11 +118,14 @@ def find_host_toolchain(memo: Memo, settings: Environment | None = None) -> Host
     """
     settings = settings if settings is not None else environment()
     path, arguments = _locate(settings.cxx, settings.path)
+    # `CXX="ccache g++"`: the programs that the arguments name count as well.
+    named = (_which(word, settings.path) for word in arguments if not word.startswith("-"))
     try:
-        state = file_state(path)
+        states = tuple(file_state(one) for one in (path, *named) if one is not None)
     except OSError as error:
-        raise _not_found([f"{path}: {error.strerror}"], settings) from error
-    return _describe(_MemoRef(memo), path, arguments, state, isa.host_isa(), settings.timeout)
+        tried = [f"{error.filename}: {error.strerror}"]
+        raise _missing(settings.cxx, tried, settings.path) from error
+    return _describe(_MemoRef(memo), path, arguments, states, isa.host_isa(), settings.timeout)
 
 
 class _MemoRef:
@@ -145,29 +148,36 @@ def _describe(
     reference: _MemoRef,
     path: str,
     arguments: tuple[str, ...],
-    state: FileState,
+    states: tuple[FileState, ...],
     level: str,
     timeout: float,
 ) -> HostToolchain:
     command = (path, *arguments)
     topic = "compiler\0" + "\0".join(arguments)
-    stored = reference.memo.get(topic, (state,))
+    stored = reference.memo.get(topic, states)
     if stored is None:
         facts = _ask(command, timeout)
-        reference.memo.put(topic, (state,), facts.to_text())
+        reference.memo.put(topic, states, facts.to_text())
     else:
         facts = _Facts.from_text(stored)
     kind = "clang" if "clang" in facts.version_text.lower() else "gcc"
     version = facts.version_text.partition("\n")[0]
     major = _major(version)
     flags = (*_COMPILE_FLAGS, *isa.march_flags(level, kind, major))
-    # Without the libraries' start-up files and libstdc++, which kernels do not use, linking takes
-    # half the time; with all symbols defined, a missing one shows at once.
-    vector_math = ("-lmvec",) if facts.has_vector_math else ()
-    libraries = ("-nostdlib", *vector_math, "-lm", "-lc", "-lgcc", "-Wl,-z,defs")
+    libraries = _libraries(kind, facts.has_vector_math)
     told = (facts.to_text(), *arguments, *flags, *libraries)
     identity = hashlib.sha256("\0".join(told).encode("utf-8", "surrogateescape")).hexdigest()
     return HostToolchain(command, kind, version, major, level, flags, libraries, identity, timeout)
+
+
+def _libraries(kind: str, has_vector_math: bool) -> tuple[str, ...]:
+    """What to link a kernel with; with all symbols defined, a missing one shows at build time."""
+    vector_math = ("-lmvec",) if has_vector_math else ()
+    if kind != "gcc":
+        return (*vector_math, "-lm", "-Wl,-z,defs")
+    # Kernels use neither libstdc++ nor start-up files; without them, linking takes half the time.
+    # libgcc stands on both sides of libc because some of its parts need libc themselves.
+    return ("-nostdlib", *vector_math, "-lm", "-lgcc", "-lc", "-lgcc", "-Wl,-z,defs")
 
 
 def _locate(cxx: str | None, search_path: str) -> tuple[str, tuple[str, ...]]:
@@ -331,10 +341,6 @@ def _ending(done: process.Completed, timeout: float) -> str:
     if done.status < 0:
         return f"killed by signal {-done.status}"
     return f"exit status {done.status}"
-
-
-def _not_found(tried: list[str], settings: Environment) -> BuildError:
-    return _missing(settings.cxx, tried, settings.path)
 
 
 def _missing(cxx: str | None, tried: list[str], search_path: str) -> BuildError:
