@@ -1,0 +1,179 @@
+"""``pypto compile``: what is built, what is found built, and what cannot be built."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from pypto.cli import compile as compile_module
+from pypto.cli import main
+
+KERNELS = """
+import pypto
+
+@pypto.frontend.jit
+def first(x: pypto.Tensor([pypto.DYNAMIC, 64], pypto.DT_FP32),
+          out: pypto.Tensor([pypto.DYNAMIC, 64], pypto.DT_FP32)):
+    out[:] = x + 1
+
+@pypto.frontend.jit
+def second(x: pypto.Tensor([8, 64], pypto.DT_FP32), out: pypto.Tensor([8, 64], pypto.DT_FP32)):
+    out[:] = x * 2
+
+if __name__ == "__main__":
+    raise SystemExit("compiled files are imported, not run")
+"""
+
+BROKEN = (
+    KERNELS
+    + """
+@pypto.frontend.jit
+def broken(x: pypto.Tensor([8], pypto.DT_FP32), out: pypto.Tensor([8], pypto.DT_FP32)):
+    out = x
+"""
+)
+
+OPEN = """
+import pypto
+
+@pypto.frontend.jit
+def any_size(x: pypto.Tensor([pypto.STATIC, 64], pypto.DT_FP32),
+             out: pypto.Tensor([pypto.STATIC, 64], pypto.DT_FP32)):
+    out[:] = x + 1
+"""
+
+
+SHAPE_FORM = "--shape takes NAME=SIZE,SIZE,... with sizes of 0 or more"
+
+
+def _compile(directory: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [sys.executable, "-m", "pypto", "compile", *arguments],
+        cwd=directory,
+        env={**os.environ, "PYPTO_CACHE_DIR": str(directory / "cache")},
+        capture_output=True,
+        text=True,
+    )
+
+
+def _states(printed: str) -> dict[str, str]:
+    """State by kernel; the summary line is left out."""
+    rows = (line.split() for line in printed.splitlines()[:-1])
+    states = ("compiled", "cached", "failed")
+    return {row[0]: row[1] for row in rows if len(row) > 1 and row[1] in states}
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    (tmp_path / "kernels.py").write_text(KERNELS)
+    (tmp_path / "broken.py").write_text(BROKEN)
+    (tmp_path / "sizes.py").write_text(OPEN)
+    (tmp_path / "nothing.py").write_text("X = 1\n")
+    return tmp_path
+
+
+def test_second_run_compiles_nothing(folder: Path) -> None:
+    done = _compile(folder, "kernels.py", "-j", "2")
+    assert done.returncode == 0, done.stderr
+    assert _states(done.stdout) == {"first": "compiled", "second": "compiled"}
+    assert done.stdout.splitlines()[-1] == "2 kernels: 2 compiled, 0 cached, 0 failed"
+    done = _compile(folder, "kernels")
+    assert _states(done.stdout) == {"first": "cached", "second": "cached"}
+    assert done.stdout.splitlines()[-1] == "2 kernels: 0 compiled, 2 cached, 0 failed"
+
+
+def test_what_was_compiled_ahead_serves_the_call(folder: Path) -> None:
+    assert _compile(folder, "kernels.py:first").returncode == 0
+    call = (
+        "import torch, kernels\n"
+        "x, out = torch.rand(3, 64), torch.empty(3, 64)\n"
+        "kernels.first(x, out)\n"
+        "assert torch.equal(out, x + 1)\n"
+    )
+    environment = {**os.environ, "PYPTO_CACHE_DIR": str(folder / "cache")}
+    listed = sorted((folder / "cache" / "entries").glob("*/*"))
+    done = subprocess.run(
+        [sys.executable, "-c", call], cwd=folder, env=environment, capture_output=True, text=True
+    )
+    assert done.returncode == 0, done.stderr
+    assert sorted((folder / "cache" / "entries").glob("*/*")) == listed
+
+
+def test_a_kernel_that_cannot_be_built(folder: Path) -> None:
+    done = _compile(folder, "broken.py")
+    assert done.returncode == 1
+    assert _states(done.stdout) == {"first": "compiled", "second": "compiled", "broken": "failed"}
+    assert "assigning to 'out' does not write the tensor" in done.stdout
+    assert "broken.py:" in done.stdout
+
+
+def test_source_alone(folder: Path) -> None:
+    done = _compile(folder, "kernels.py:second", "--target", "source", "--arch", "ascend910_93")
+    assert done.returncode == 0, done.stderr
+    path = Path(done.stdout.splitlines()[0].split()[-1])
+    assert "ascend910_93" in path.read_text()
+
+
+def test_sizes_that_annotations_leave_open(folder: Path) -> None:
+    done = _compile(folder, "sizes.py")
+    assert done.returncode == 1
+    assert _states(done.stdout) == {"any_size": "failed"}
+    done = _compile(folder, "sizes.py", "--shape", "x=4,64", "--shape", "out=4,64")
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
+@pytest.mark.parametrize(
+    ("arguments", "why"),
+    [
+        (["missing.py"], "there is no file missing.py"),
+        (["no_such_module"], "there is no module and no file 'no_such_module'"),
+        (["no.such.module"], "there is no module 'no'"),
+        (["nothing.py"], "nothing.py has no kernel: no function with @pypto.frontend.jit"),
+        (["kernels.py:third"], "kernels.py has no kernel 'third'; it has first, second"),
+        (["kernels.py", "--shape", "x"], f"{SHAPE_FORM}, got 'x'"),
+        (["kernels.py", "--shape", "x=4,-1"], f"{SHAPE_FORM}, got 'x=4,-1'"),
+        (
+            ["kernels.py", "--shape", "y=4"],
+            "--shape names y, which is a parameter of no kernel here; there are out, x",
+        ),
+        (["kernels.py", "-j", "0"], "-j needs a positive number of compilations, got 0"),
+        (
+            ["kernels.py", "--arch", "ascend310"],
+            "ErrCode: F00002  soc_version 'ascend310' is not a chip that pypto compiles for",
+        ),
+    ],
+)
+def test_not_possible(
+    folder: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+    arguments: list[str],
+    why: str,
+) -> None:
+    monkeypatch.chdir(folder)
+    monkeypatch.setattr(sys, "path", [*sys.path])
+    monkeypatch.delitem(sys.modules, "kernels", raising=False)
+    monkeypatch.delitem(sys.modules, "nothing", raising=False)
+    assert main(["compile", *arguments]) == 2
+    assert capsys.readouterr().err.splitlines()[0] == f"pypto compile: {why}"
+
+
+def test_npu_without_cann_says_what_is_missing(
+    folder: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr("pypto.cli.doctor.cann_problems", lambda: ["CANN is not set up"])
+    assert main(["compile", str(folder / "kernels.py"), "--target", "npu"]) == 2
+    assert capsys.readouterr().err == (
+        "pypto compile: kernels cannot be built for the NPU here:\n"
+        "  CANN is not set up\n"
+        "  This version writes the Ascend C text (--target source) and builds for the CPU "
+        "(--target cpu).\n"
+    )
+
+
+def test_shapes() -> None:
+    assert compile_module._shapes(["x=4,8", "y=3", "z="]) == {"x": (4, 8), "y": (3,), "z": ()}
