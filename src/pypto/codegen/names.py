@@ -47,7 +47,11 @@ class Names:
 
     def new(self, wanted: str) -> str:
         """``wanted`` as an identifier, numbered when it is taken."""
-        base = identifier(wanted)
+        return self.plain(identifier(wanted))
+
+    def plain(self, wanted: str) -> str:
+        """``wanted``, an identifier of ours, numbered when it is taken."""
+        base = wanted
         name, number = base, 2
         while name in self._taken:
             name, number = f"{base}{number}", number + 1

@@ -8,15 +8,7 @@ import struct
 from pypto.ir.dtype import DataType
 from pypto.ir.expr import Apply, Const, Expr, Symbol
 
-__all__ = ["float_literal", "host_expression", "literal"]
-
-INT_LIMITS = {
-    DataType.DT_INT8: 8,
-    DataType.DT_INT16: 16,
-    DataType.DT_INT32: 32,
-    DataType.DT_INT64: 64,
-}
-
+__all__ = ["float_literal", "host_expression", "literal", "neutral"]
 
 def float_literal(value: float) -> str:
     """A float literal that reads back as FP32 ``value``: the shortest that does."""
@@ -55,6 +47,16 @@ def literal(value: int | float | bool, dtype: DataType) -> str:
         return f"({wrapped + 1} - 1)"  # the magnitude alone does not fit the type
     text = str(wrapped)
     return text if bits == 32 else f"static_cast<{dtype.cpp}>({text})"
+
+
+def neutral(stem: str, dtype: DataType) -> str:
+    """The value that a reduction starts from."""
+    if stem == "Sum":
+        return literal(0, dtype)
+    if dtype.is_float:
+        return literal(float("-inf") if stem == "Max" else float("inf"), dtype)
+    bits = 8 * dtype.bytes
+    return literal(-(1 << (bits - 1)) if stem == "Max" else (1 << (bits - 1)) - 1, dtype)
 
 
 _HOST = {

@@ -221,8 +221,9 @@ class _Selector:
 
     def _store(self, store: Store, node: Node, block: DraftBlock) -> None:
         local = self.local(node)
-        if any(c.local is local for b in self.draft.blocks() for c in b.loads):
-            # A plain copy: what was loaded moves to the output queue.
+        loaded = any(c.local is local for b in self.draft.blocks() for c in b.loads)
+        if loaded or block is self.draft.tail:
+            # What was loaded, or made before the block, moves to the output queue's memory.
             moved = Local(store.buffer.name, local.dtype, local.kind)
             block.instrs.append(
                 Instr("move", "DataCopy", moved, (local,), local.kind, store.span, in_place=False)

@@ -1,0 +1,47 @@
+"""Which helper function an instruction of the plan needs in the generated text."""
+
+from __future__ import annotations
+
+from pypto.codegen.values import neutral
+from pypto.codegen.views import HelperView
+from pypto.ir.dtype import DataType
+from pypto.ir.tile import Instr
+
+__all__ = ["helper_for"]
+
+_SIGNS = {"Add": "+", "Sub": "-", "Mul": "*", "Div": "/"}
+_MACROS = {
+    "with_col", "with_row", "with_one", "spread_col", "spread_row", "spread_one",
+    "reduce", "accumulate", "finish", "low_half",
+}  # fmt: skip
+
+
+def helper_for(instr: Instr) -> HelperView | None:
+    """The helper that prints ``instr``; None when it is one plain call."""
+    if instr.form not in _MACROS:
+        return None
+    dtype = (instr.srcs[0] if instr.srcs else instr.dst).dtype
+    op = instr.attrs[0] if instr.attrs else ""
+    form = instr.form
+    if form == "reduce":
+        form = f"reduce_{instr.attrs[1]}" if dtype.is_float else "reduce_integer"
+    elif form == "finish" and not dtype.is_float:
+        form = "finish_integer"
+    return HelperView(
+        macro=form,
+        name=instr.name,
+        op={"Sum": "Add"}.get(op, op),
+        sign=_SIGNS.get(op, op.lower()),
+        type=dtype.cpp,
+        lanes=256 // dtype.bytes,
+        block=32 // dtype.bytes,
+        swap=len(instr.attrs) > 1 and instr.attrs[1] == "right",
+        neutral=_neutral(op, dtype),
+        # int16 has no accumulating form: a repeat must not read what the one before wrote.
+        accumulates=dtype != DataType.DT_INT16,
+        integer=not dtype.is_float,
+    )
+
+
+def _neutral(op: str, dtype: DataType) -> str:
+    return neutral(op, dtype) if op in ("Sum", "Max", "Min") else ""

@@ -1,0 +1,479 @@
+"""One plan of the Tile IR as the view of one C++ class."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from pypto.codegen.arguments import Arguments
+from pypto.codegen.comments import source_line
+from pypto.codegen.helpers import helper_for
+from pypto.codegen.names import Names
+from pypto.codegen.values import neutral
+from pypto.codegen.views import (
+    ConstantView,
+    FunctionView,
+    HelperView,
+    PlanView,
+    QueueView,
+    Statement,
+    TensorView,
+)
+from pypto.ir.dtype import DataType
+from pypto.ir.expr import as_int
+from pypto.ir.tensor import Buffer
+from pypto.ir.tile import Area, Barrier, Block, Copy, Instr, Kind, Local, Plan
+
+__all__ = ["Globals", "PlanWriter"]
+
+_RESERVED = (
+    "inBuf", "outBuf", "headBuf", "tailBuf", "constBuf", "calc", "row", "col", "rows", "cols",
+    "pitch", "begin", "count", "run", "noPad", "left", "stride", "tile", "group", "args",
+    "inQue", "outQue", "headQue", "tailQue", "constQue", "calcBuf", "pipe",
+)  # fmt: skip
+_POSITIONS = {
+    Area.IN: ("VECIN", "inQue_"), Area.OUT: ("VECOUT", "outQue_"),
+    Area.HEAD: ("VECIN", "headQue_"), Area.TAIL: ("VECOUT", "tailQue_"),
+    Area.CONST: ("VECIN", "constQue_"), Area.CALC: ("VECCALC", "calcBuf_"),
+}  # fmt: skip
+_BASES = {
+    Area.IN: "inBuf", Area.OUT: "outBuf", Area.HEAD: "headBuf_", Area.TAIL: "tailBuf",
+    Area.CONST: "constBuf_", Area.CALC: "calc",
+}  # fmt: skip
+
+
+@dataclass(slots=True)
+class Globals:
+    """What the classes of one kernel share: argument fields, tensor names, helpers."""
+
+    arguments: Arguments
+    tensors: dict[Buffer, str]  # name of each buffer in C++
+    offsets: dict[Buffer, str]  # workspace buffers: field with their offset
+    helpers: dict[HelperView, None] = field(default_factory=dict)
+
+
+class PlanWriter:
+    """Writes the view of one plan."""
+
+    def __init__(self, plan: Plan, name: str, number: int, shared: Globals) -> None:
+        self.plan = plan
+        self.name = name
+        self.shared = shared
+        self.arguments = shared.arguments
+        self.constants: dict[str, ConstantView] = {}
+        self.used: set[str] = set()  # dynamic quantities that the current function mentions
+        self.names: dict[Local, str] = {}
+        self.types = {a: self._area_type(a) for a in plan.areas}
+        self.buffers: dict[Buffer, None] = {}
+        space = plan.space
+        if plan.form == "run":
+            self.total = self._size(space.cols, "total", "kTotal", "elements")
+            self.rows = self.cols = self.pitch = ""
+        else:
+            self.total = ""
+            self.rows = self._size(space.rows, "rows", "kRows", "rows of the space")
+            self.cols = self._size(space.cols, "cols", "kCols", "columns")
+            self.pitch = self._pitch(number)
+        self.outer = tuple(
+            self._size(s, f"outer{n}", f"kOuter{n}", "outer axis") for n, s in enumerate(space.outer)
+        )
+        self.step = self.arguments.derived("step", number)
+        self._name_locals()
+
+    # --- quantities ---
+
+    def _size(self, expr: object, wanted: str, constant: str, comment: str) -> str:
+        text = self.arguments.size(expr, wanted)  # type: ignore[arg-type]
+        if text.startswith("args_."):
+            return text
+        self.constants[constant] = ConstantView("int64_t", constant, text, comment)
+        return constant
+
+    def _pitch(self, number: int) -> str:
+        if self.plan.form == "chunks":
+            return ""
+        cols = as_int(self.plan.space.cols)
+        if cols is None:
+            return f"args_.{self.arguments.derived('pitch', number)}"
+        pitch = -(-cols // self.plan.align) * self.plan.align
+        if pitch == cols:
+            return "kCols"
+        self.constants["kPitch"] = ConstantView(
+            "uint32_t", "kPitch", str(pitch), "elements; keeps rows 32-byte aligned"
+        )
+        return "kPitch"
+
+    def _cols32(self) -> str:
+        """Columns of a step as uint32: the constant, or the step's own variable."""
+        if self.plan.form == "chunks":
+            return "cols"
+        return "kCols" if self.cols == "kCols" else "static_cast<uint32_t>(args_.cols)"
+
+    # --- names ---
+
+    def _area_type(self, area: Area) -> str:
+        types = {x.dtype.cpp for x in self.plan.locals() if x.slot and x.slot.area is area}
+        return types.pop() if len(types) == 1 else "uint8_t"
+
+    def _name_locals(self) -> None:
+        taken = (*_RESERVED, *(f"{t}_" for t in self.shared.tensors.values()))
+        names = Names(taken)
+        for local in self.plan.locals():
+            self.names[local] = names.new(local.name)
+
+    def _place(self, local: Local) -> str:
+        """The expression of a local's memory, from its area's base."""
+        slot = local.slot
+        assert slot is not None
+        base, own = _BASES[slot.area], self.types[slot.area]
+        size = 1 if own == "uint8_t" else local.dtype.bytes
+        if own == "uint8_t" and local.dtype.cpp == "uint8_t":
+            size = 1
+        offset = slot.offset // size
+        text = base if offset == 0 else f"{base}[{self._offset(offset)}]"
+        return text if own == local.dtype.cpp else f"{text}.ReinterpretCast<{local.dtype.cpp}>()"
+
+    def _offset(self, offset: int) -> str:
+        step = self.plan.step_max
+        if step > 1 and offset % step == 0:
+            self.constants.setdefault(
+                "kStepMax",
+                ConstantView("uint32_t", "kStepMax", str(step), "elements that a step may hold"),
+            )
+            return "kStepMax" if offset == step else f"{offset // step} * kStepMax"
+        return str(offset)
+
+    # --- functions ---
+
+    @property
+    def _position(self) -> str:
+        """Parameters that say where a step is."""
+        outer = "".join(f"int64_t o{n}, " for n in range(len(self.outer)))
+        return {
+            "run": "int64_t begin, uint32_t count",
+            "rows": f"{outer}int64_t row, uint32_t rows",
+            "chunks": f"{outer}int64_t row, int64_t col, uint32_t cols",
+        }[self.plan.form]
+
+    @property
+    def _tile_position(self) -> str:
+        outer = "".join(f"int64_t o{n}, " for n in range(len(self.outer)))
+        return f"{outer}int64_t row"
+
+    def _extent(self, kind: Kind, dtype: DataType) -> str:
+        """Elements that an instruction works on."""
+        if kind is Kind.ONE:
+            return "1"
+        if kind is Kind.ONE_BLOCKS:
+            return str(32 // dtype.bytes)
+        if kind is Kind.FOLD:
+            return str(256 // dtype.bytes)
+        if self.plan.form == "run":
+            return "count"
+        if self.plan.form == "chunks":
+            return "cols"
+        if kind is Kind.COL:
+            return "rows"
+        return self._cols32() if kind is Kind.ROW else f"rows * {self.pitch}"
+
+    def _dimensions(self, kind: Kind) -> tuple[str, ...]:
+        """(rows, cols, pitch) for a helper."""
+        rows = "1" if kind is Kind.ROW else "rows"
+        return rows, self._cols32(), self.pitch
+
+    def _declare(self, block: Block, areas_known: Sequence[Area]) -> list[Statement]:
+        """Bases and locals that ``block`` mentions."""
+        locals_: dict[Local, None] = {}
+        for item in block.body:
+            if isinstance(item, Instr):
+                for local in (*item.srcs, *item.scratch, item.dst):
+                    locals_.setdefault(local)
+        out: list[Statement] = []
+        if any(x.slot and x.slot.area is Area.CALC for x in locals_) and Area.CALC in areas_known:
+            cpp = self.types[Area.CALC]
+            out.append(Statement("calc", "calc", (), cpp))
+        for local in locals_:
+            out.append(
+                Statement("local", self.names[local], (self._place(local),), local.dtype.cpp)
+            )
+        return out
+
+    def _compute(self, block: Block, queue_in: Area, queue_out: Area) -> list[Statement]:
+        out: list[Statement] = []
+        touches = {x.slot.area for x in self._touched(block) if x.slot is not None}
+        if block.loads and queue_in is Area.IN:
+            out.append(Statement("deque", "inBuf", ("inQue_",), self.types[Area.IN]))
+        elif block.loads:
+            base = _BASES[queue_in]
+            out.append(
+                Statement("redeque", base, (_POSITIONS[queue_in][1],), self.types[queue_in])
+            )
+        if block.stores and queue_out in touches:
+            base, member = _BASES[queue_out], _POSITIONS[queue_out][1]
+            out.append(Statement("alloc", base, (member,), self.types[queue_out]))
+        out += self._declare(block, (Area.CALC,))
+        out += self._body(block, free=bool(block.loads) and queue_in is Area.IN)
+        if block.stores and queue_out in touches:
+            out.append(Statement("enque", _POSITIONS[queue_out][1], (_BASES[queue_out],)))
+        return out
+
+    def _touched(self, block: Block) -> list[Local]:
+        out = [c.local for c in block.stores]
+        for item in block.body:
+            if isinstance(item, Instr):
+                out += [*item.srcs, *item.scratch, item.dst]
+        return out
+
+    def _body(self, block: Block, free: bool) -> list[Statement]:
+        out: list[Statement] = []
+        last_line: object = None
+        freed = not free
+        if free and block.free_after < 0:
+            out.append(Statement("free", "inQue_", ("inBuf",)))
+            freed = True
+        for index, item in enumerate(block.body):
+            if isinstance(item, Barrier):
+                out.append(Statement("barrier"))
+            else:
+                comment: tuple[str, ...] = ()
+                if (item.span.source, item.span.line) != last_line:
+                    last_line = (item.span.source, item.span.line)
+                    comment = (source_line(item.span),)
+                out.append(self._instr(item, comment))
+            if not freed and index == block.free_after:
+                out.append(Statement("free", "inQue_", ("inBuf",)))
+                freed = True
+        return out
+
+    def _instr(self, instr: Instr, comment: tuple[str, ...]) -> Statement:
+        names = [self.names[x] for x in (instr.dst, *instr.srcs)]
+        scalar_type = instr.srcs[0].dtype if instr.srcs else instr.dst.dtype
+        scalars = [self.arguments.scalar(s, scalar_type) for s in instr.scalars]
+        count = self._extent(instr.extent, instr.dst.dtype)
+        helper = helper_for(instr)
+        if helper is not None:
+            self.shared.helpers.setdefault(helper)
+        scratch = [self.names[x] for x in instr.scratch]
+        operands: list[str]
+        if instr.form in ("with_col", "with_row", "spread_col", "spread_row"):
+            operands = [*names, *self._dimensions(instr.extent)]
+        elif instr.form == "reduce":
+            operands = [*names, *scratch, *self._dimensions(instr.extent)]
+        elif instr.form == "accumulate":
+            operands = [names[0], names[1], "cols"]
+        elif instr.form == "finish":
+            operands = names
+        elif instr.form == "neutral":
+            assert helper is None
+            operands = [names[0], neutral(instr.attrs[0], instr.dst.dtype), count]
+        elif instr.form == "brcb":
+            groups = "1" if instr.extent is Kind.ONE else "static_cast<uint8_t>((rows + 7) / 8)"
+            operands = [*names, groups]
+        elif instr.form == "cast":
+            operands = [*names, f"RoundMode::CAST_{instr.attrs[0]}", count]
+        elif instr.form == "library":
+            operands = [*names, *scalars, *scratch, count]
+        elif instr.form == "move":
+            block = 32 // instr.dst.dtype.bytes
+            whole = count if count.isdigit() and int(count) % block == 0 else ""
+            rounded = f"({count} + {block - 1}) / {block} * {block}"
+            operands = [*names, whole or rounded]
+        else:
+            operands = [*names, *scalars, count]
+        return Statement(instr.form, instr.name, tuple(operands), scalar_type.cpp, comment)
+
+    # --- copies ---
+
+    def _global(self, copy: Copy) -> str:
+        """``x_[offset]`` of a copy: by Horner's rule over the axes that the tensor has."""
+        self.buffers.setdefault(copy.buffer)
+        member = f"{self.shared.tensors[copy.buffer]}_"
+        form = self.plan.form
+        if form == "run":
+            return f"{member}[begin]" if copy.has_col and copy.kind is Kind.FULL else member
+        text = ""
+        sizes = [*self.outer, self.rows]
+        indices = [*(f"o{n}" for n in range(len(self.outer))), "row"]
+        for present, index, size in zip(
+            [*copy.outer, copy.has_row], indices, sizes, strict=True
+        ):
+            if present:
+                text = index if not text else f"({text} * {size} + {index})"
+        if copy.has_col:
+            text = f"{text} * {self.cols}" if text else ""
+            if form == "chunks":
+                text = f"{text} + col" if text else "col"
+        if text.startswith("(") and text.endswith(")") and text.count("(") == 1:
+            text = text[1:-1]
+        return f"{member}[{text}]" if text else member
+
+    def _shape(self, copy: Copy) -> tuple[str, str, str]:
+        """(blocks, bytes of one, UB gap in 32-byte blocks) of a copy."""
+        size = f"sizeof({copy.local.dtype.cpp})"
+        kind, width = copy.kind, copy.local.dtype.bytes
+        if kind is Kind.ONE:
+            return "1", size, "0"
+        if self.plan.form == "run":
+            return "1", f"static_cast<uint32_t>(count * {size})", "0"
+        if self.plan.form == "chunks":
+            return "1", f"static_cast<uint32_t>(cols * {size})", "0"
+        if kind is Kind.COL:
+            return "1", f"static_cast<uint32_t>(rows * {size})", "0"
+        if self.cols == "kCols":
+            cols = as_int(self.plan.space.cols) or 0
+            pitch = -(-cols // self.plan.align) * self.plan.align
+            if kind is Kind.FULL and pitch == cols:
+                return "1", f"static_cast<uint32_t>(rows * kCols * {size})", "0"
+            gap = (pitch * width - -(-cols * width // 32) * 32) // 32
+            rows = "1" if kind is Kind.ROW else "static_cast<uint16_t>(rows)"
+            return rows, f"kCols * {size}", str(gap) if kind is Kind.FULL else "0"
+        rows = "1" if kind is Kind.ROW else "static_cast<uint16_t>(rows)"
+        gap = "0"
+        if kind is Kind.FULL and width * self.plan.align != 32:
+            taken = f"(args_.cols * {size} + 31) / 32"
+            gap = f"static_cast<uint32_t>({self.pitch} * {size} / 32 - {taken})"
+        return rows, f"static_cast<uint32_t>(args_.cols * {size})", gap
+
+    def _copies(self, copies: Sequence[Copy], area: Area, into: bool) -> list[Statement]:
+        base, member = _BASES[area].rstrip("_"), _POSITIONS[area][1]
+        kind = "alloc" if into else "deque"
+        out = [Statement(kind, base, (member,), self.types[area])]
+        params: dict[tuple[str, str, str], str] = {}
+        pads: dict[str, str] = {}
+        for copy in copies:
+            shape = self._shape(copy)
+            if shape not in params:
+                name = "run" if not params else f"run{len(params) + 1}"
+                params[shape] = name
+                blocks, length, gap = shape
+                gaps = ("0", gap) if into else (gap, "0")
+                out.append(Statement("copy_params", name, (blocks, length, *gaps)))
+            cpp = copy.local.dtype.cpp
+            if into and cpp not in pads:
+                pads[cpp] = "noPad" if not pads else f"noPad{len(pads) + 1}"
+                out.append(Statement("no_pad", pads[cpp], (), cpp))
+        for copy in copies:
+            place = self._place(copy.local).replace(_BASES[area], base, 1)
+            shape, target = self._shape(copy), self._global(copy)
+            if into:
+                operands = (place, target, params[shape], pads[copy.local.dtype.cpp])
+            else:
+                operands = (target, place, params[shape])
+            out.append(Statement("copy", "DataCopyPad", operands))
+        out.append(Statement("enque" if into else "free", member, (base,)))
+        return out
+
+    # --- the class ---
+
+    def view(self, lines: Sequence[str]) -> PlanView:
+        plan = self.plan
+        steps = tuple(
+            tuple(self._phase(phase_number, len(plan.phases)))
+            for phase_number in range(len(plan.phases))
+        )
+        prepare = self._once("Prepare", "", plan.prologue, Area.CONST)
+        head = self._once("Head", self._tile_position, plan.head, Area.HEAD)
+        tail = self._tail()
+        release = ["const"] if plan.prologue.loads else []
+        tensors = tuple(self._tensor(b) for b in self.buffers)
+        params = ", ".join(f"GM_ADDR {self._pointer(b)}" for b in self._pointers())
+        members = [
+            (f"LocalTensor<{self.types[a]}>", _BASES[a])
+            for a in (Area.CONST, Area.HEAD)
+            if a in plan.areas
+        ]
+        return PlanView(
+            name=self.name,
+            comment=tuple(lines),
+            constants=tuple(self.constants[k] for k in sorted(self.constants)),
+            params=params,
+            tensors=tensors,
+            queues=tuple(self._queue(a) for a in plan.areas),
+            process=plan.form,
+            total=self.total,
+            rows=self.rows,
+            cols=self.cols,
+            step=f"args_.{self.step}",
+            outer=self.outer,
+            outer_product=" * ".join(self.outer),
+            chunk_parallel=plan.parallel_chunks,
+            prepare=prepare,
+            release=tuple(release),
+            head=head,
+            head_queue=bool(plan.head.loads),
+            tail=tail,
+            steps=steps,
+            members=tuple(members),
+        )
+
+    def _pointers(self) -> list[Buffer]:
+        workspace = [b for b in self.buffers if b in self.shared.offsets]
+        own = [b for b in self.buffers if b not in self.shared.offsets]
+        return own + workspace[:1]
+
+    def _pointer(self, buffer: Buffer) -> str:
+        return "workspace" if buffer in self.shared.offsets else self.shared.tensors[buffer]
+
+    def _tensor(self, buffer: Buffer) -> TensorView:
+        source = self._pointer(buffer)
+        if buffer in self.shared.offsets:
+            source = f"workspace + args.{self.shared.offsets[buffer]}"
+        return TensorView(
+            buffer.type.dtype.cpp, f"{self.shared.tensors[buffer]}_", source
+        )
+
+    def arguments_of_call(self) -> str:
+        return ", ".join(["pipe", *(self._pointer(b) for b in self._pointers()), "args"])
+
+    def _queue(self, area: Area) -> QueueView:
+        position, member = _POSITIONS[area]
+        size = self.plan.areas[area]
+        if area is Area.CALC:
+            return QueueView(f"TBuf<TPosition::{position}>", member, str(size))
+        depth = self.plan.depth if area in (Area.IN, Area.OUT) else 1
+        return QueueView(f"TQue<TPosition::{position}, 1>", member, f"{depth}, {size}")
+
+    def _phase(self, number: int, phases: int) -> list[FunctionView]:
+        phase = self.plan.phases[number]
+        suffix = str(number) if phases > 1 else ""
+        out: list[FunctionView] = []
+        if not phase.start.empty:
+            body = self._compute(phase.start, Area.IN, Area.OUT)
+            out.append(FunctionView(f"Start{suffix}", "", tuple(body)))
+        if phase.step.loads:
+            copies = self._copies(phase.step.loads, Area.IN, into=True)
+            out.append(FunctionView(f"CopyIn{suffix}", self._position, tuple(copies)))
+        compute = self._compute(phase.step, Area.IN, Area.OUT)
+        size = {"run": "uint32_t count", "rows": "uint32_t rows", "chunks": "uint32_t cols"}
+        out.append(FunctionView(f"Compute{suffix}", size[self.plan.form], tuple(compute)))
+        if phase.step.stores:
+            copies = self._copies(phase.step.stores, Area.OUT, into=False)
+            out.append(FunctionView(f"CopyOut{suffix}", self._position, tuple(copies)))
+        if not phase.finish.empty:
+            body = self._compute(phase.finish, Area.IN, Area.OUT)
+            out.append(FunctionView(f"Finish{suffix}", "", tuple(body)))
+        return out
+
+    def _once(self, name: str, params: str, block: Block, area: Area) -> FunctionView | None:
+        if block.empty:
+            return None
+        out: list[Statement] = []
+        if block.loads:
+            out += self._copies(block.loads, area, into=True)
+        out += self._compute(block, area, Area.OUT)
+        return FunctionView(name, params, tuple(out))
+
+    def _tail(self) -> FunctionView | None:
+        block = self.plan.tail
+        if block.empty:
+            return None
+        # The values were computed before; move them through the queue that MTE3 waits on.
+        out: list[Statement] = []
+        out.append(Statement("alloc", "tailBuf", ("tailQue_",), self.types[Area.TAIL]))
+        out += self._declare(block, (Area.CALC,))
+        out += self._body(block, free=False)
+        out.append(Statement("enque", "tailQue_", ("tailBuf",)))
+        moved = self._copies(block.stores, Area.TAIL, into=False)
+        moved[0] = Statement("redeque", "tailBuf", ("tailQue_",), self.types[Area.TAIL])
+        return FunctionView("Tail", self._tile_position, tuple(out + moved))
+

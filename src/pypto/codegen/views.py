@@ -1,0 +1,169 @@
+"""What the templates see: plain, typed, frozen. Everything is decided here; templates only print."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+__all__ = [
+    "ConstantView",
+    "EntryView",
+    "FieldView",
+    "FunctionView",
+    "HelperView",
+    "KernelView",
+    "PlanView",
+    "QueueView",
+    "Statement",
+    "TensorView",
+    "WrapperView",
+]
+
+
+@dataclass(frozen=True, slots=True)
+class Statement:
+    """One line of a function. ``macro`` names the template macro that prints it.
+
+    ``operands`` are C++ expressions in the order of the call; ``comment`` goes on lines before.
+    """
+
+    macro: str
+    name: str = ""
+    operands: tuple[str, ...] = ()
+    type: str = ""
+    comment: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class FunctionView:
+    name: str
+    params: str
+    statements: tuple[Statement, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class FieldView:
+    """One field of the by-value argument struct."""
+
+    type: str
+    name: str
+    comment: str
+
+
+@dataclass(frozen=True, slots=True)
+class ConstantView:
+    type: str
+    name: str
+    value: str
+    comment: str
+
+
+@dataclass(frozen=True, slots=True)
+class TensorView:
+    """A global tensor member: ``source`` is the pointer expression."""
+
+    type: str
+    member: str
+    source: str
+
+
+@dataclass(frozen=True, slots=True)
+class QueueView:
+    """A queue or buffer of on-chip memory."""
+
+    type: str
+    member: str
+    size: str  # arguments of InitBuffer after the member
+
+
+@dataclass(frozen=True, slots=True)
+class HelperView:
+    """A free function that stands for a few instructions.
+
+    ``macro``: the template macro; ``lanes``: elements of a repeat; ``block``: of 32 bytes.
+    ``swap``: the operand that lacks an axis comes first. ``neutral``: lanes to start from.
+    """
+
+    macro: str
+    name: str
+    op: str
+    sign: str  # for comments
+    type: str
+    lanes: int
+    block: int
+    swap: bool
+    neutral: str
+    accumulates: bool
+    integer: bool
+
+
+@dataclass(frozen=True, slots=True)
+class PlanView:
+    name: str
+    comment: tuple[str, ...]
+    constants: tuple[ConstantView, ...]
+    params: str  # of the constructor
+    tensors: tuple[TensorView, ...]
+    queues: tuple[QueueView, ...]
+    process: str  # macro of the Process function
+    total: str
+    rows: str
+    cols: str
+    step: str
+    outer: tuple[str, ...]
+    outer_product: str
+    chunk_parallel: bool
+    prepare: FunctionView | None
+    release: tuple[str, ...]  # members freed at the end of Process
+    head: FunctionView | None
+    head_queue: bool
+    tail: FunctionView | None
+    steps: tuple[tuple[FunctionView, ...], ...]  # per phase: start?, copy in?, compute, copy out?
+    members: tuple[tuple[str, str], ...]  # further (type, name)
+
+
+@dataclass(frozen=True, slots=True)
+class EntryView:
+    """One stage in the kernel function."""
+
+    sync: bool
+    first: bool
+    name: str
+    otherwise: str | None
+    condition: str
+    arguments: str
+
+
+@dataclass(frozen=True, slots=True)
+class KernelView:
+    name: str
+    header: tuple[str, ...]
+    fields: tuple[FieldView, ...]
+    helpers: tuple[HelperView, ...]
+    plans: tuple[PlanView, ...]
+    kind: str
+    params: str
+    entries: tuple[EntryView, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class WrapperView:
+    """The CPU launch code of one kernel.
+
+    ``ints``/``floats``: names bound to the call's values; ``assigns``: (field, expression);
+    ``steps``: lines that choose step sizes; ``conditions``: preconditions in order.
+    """
+
+    symbol: str
+    namespace: str
+    source: str
+    kernel: str
+    kind: str
+    pointers: tuple[str, ...]
+    ints: tuple[str, ...]
+    floats: tuple[str, ...]
+    conditions: tuple[str, ...]
+    assigns: tuple[tuple[str, str], ...]
+    workspace: tuple[tuple[str, str], ...]  # (field, bytes expression)
+    steps: tuple[Statement, ...]
+    work: tuple[str, ...]  # nanoseconds of one core, an expression per stage
+    traffic: str  # bytes moved, an expression
