@@ -52,7 +52,7 @@ template <unsigned... index> struct Make<0, index...> { using type = Sequence<in
 
 struct Frame { const void* const* arguments; };
 
-template <auto kernel> struct Entry;
+template <auto* kernel> struct Entry;
 template <typename... A, void (*kernel)(A...)> struct Entry<kernel> {
     template <unsigned... index>
     static void call(const void* const* arguments, Sequence<index...>)
@@ -72,7 +72,7 @@ template <typename... A, void (*kernel)(A...)> struct Entry<kernel> {
         uint32_t kind, uint32_t flags)                                                        \\
     {                                                                                         \\
         const pypto_harness::Frame frame{arguments};                                          \\
-        const PyptoLaunch launch{&pypto_harness::Entry<&name>::stream, &frame, blocks, kind, flags}; \\
+        const PyptoLaunch launch{&pypto_harness::Entry<&::name>::stream, &frame, blocks, kind, flags}; \\
         runtime->launch(&launch);                                                             \\
     }
 """

@@ -6,26 +6,26 @@
 
 namespace pypto_twin {
 
-typedef uint64_t Vector32 __attribute__((vector_size(32), aligned(1), may_alias));
-typedef uint64_t Vector16 __attribute__((vector_size(16), aligned(1), may_alias));
-typedef uint64_t Word8 __attribute__((aligned(1), may_alias));
-typedef uint32_t Word4 __attribute__((aligned(1), may_alias));
-typedef uint16_t Word2 __attribute__((aligned(1), may_alias));
+/* Units of copying. Moved by fixed-size memcpy, which is one instruction and knows neither types
+ * nor alignment: attributes of a vector type would be lost where it is a template argument. */
+typedef uint64_t Vector32 __attribute__((vector_size(32)));
+typedef uint64_t Vector16 __attribute__((vector_size(16)));
 
 template <typename Unit>
 PYPTO_INLINE void copy_unit(uint8_t* dst, const uint8_t* src)
 {
-    *reinterpret_cast<Unit*>(dst) = *reinterpret_cast<const Unit*>(src);
+    __builtin_memcpy(dst, src, sizeof(Unit));
 }
 
 /* Two units that overlap in the middle: n in [sizeof(Unit), 2 * sizeof(Unit)]. */
 template <typename Unit>
 PYPTO_INLINE void copy_ends(uint8_t* dst, const uint8_t* src, uint64_t n)
 {
-    const Unit first = *reinterpret_cast<const Unit*>(src);
-    const Unit last = *reinterpret_cast<const Unit*>(src + n - sizeof(Unit));
-    *reinterpret_cast<Unit*>(dst) = first;
-    *reinterpret_cast<Unit*>(dst + n - sizeof(Unit)) = last;
+    Unit first, last;
+    __builtin_memcpy(&first, src, sizeof(Unit));
+    __builtin_memcpy(&last, src + n - sizeof(Unit), sizeof(Unit));
+    __builtin_memcpy(dst, &first, sizeof(Unit));
+    __builtin_memcpy(dst + n - sizeof(Unit), &last, sizeof(Unit));
 }
 
 PYPTO_INLINE void copy_short(uint8_t* dst, const uint8_t* src, uint64_t n)
@@ -33,11 +33,11 @@ PYPTO_INLINE void copy_short(uint8_t* dst, const uint8_t* src, uint64_t n)
     if (n >= 16) {
         copy_ends<Vector16>(dst, src, n);
     } else if (n >= 8) {
-        copy_ends<Word8>(dst, src, n);
+        copy_ends<uint64_t>(dst, src, n);
     } else if (n >= 4) {
-        copy_ends<Word4>(dst, src, n);
+        copy_ends<uint32_t>(dst, src, n);
     } else if (n >= 2) {
-        copy_ends<Word2>(dst, src, n);
+        copy_ends<uint16_t>(dst, src, n);
     } else if (n == 1) {
         *dst = *src;
     }
@@ -61,14 +61,15 @@ PYPTO_INLINE void copy_bytes(uint8_t* dst, const uint8_t* src, uint64_t n, int64
             prefetch(src + i + ahead);
             prefetch(src + i + 64 + ahead);
         }
-        const Vector32 a = *reinterpret_cast<const Vector32*>(src + i);
-        const Vector32 b = *reinterpret_cast<const Vector32*>(src + i + 32);
-        const Vector32 c = *reinterpret_cast<const Vector32*>(src + i + 64);
-        const Vector32 d = *reinterpret_cast<const Vector32*>(src + i + 96);
-        *reinterpret_cast<Vector32*>(dst + i) = a;
-        *reinterpret_cast<Vector32*>(dst + i + 32) = b;
-        *reinterpret_cast<Vector32*>(dst + i + 64) = c;
-        *reinterpret_cast<Vector32*>(dst + i + 96) = d;
+        Vector32 a, b, c, d; /* loaded before any is stored: dst may alias src as far as g++ knows */
+        __builtin_memcpy(&a, src + i, 32);
+        __builtin_memcpy(&b, src + i + 32, 32);
+        __builtin_memcpy(&c, src + i + 64, 32);
+        __builtin_memcpy(&d, src + i + 96, 32);
+        __builtin_memcpy(dst + i, &a, 32);
+        __builtin_memcpy(dst + i + 32, &b, 32);
+        __builtin_memcpy(dst + i + 64, &c, 32);
+        __builtin_memcpy(dst + i + 96, &d, 32);
     }
     for (; i + 32 <= n; i += 32) {
         copy_unit<Vector32>(dst + i, src + i);
@@ -82,16 +83,20 @@ PYPTO_INLINE void copy_bytes(uint8_t* dst, const uint8_t* src, uint64_t n, int64
 PYPTO_INLINE void stream_unit(uint8_t* dst, const uint8_t* src)
 {
 #if defined(__clang__)
-    typedef uint64_t Aligned __attribute__((vector_size(32), may_alias));
-    __builtin_nontemporal_store(static_cast<Aligned>(*reinterpret_cast<const Vector32*>(src)),
-                                reinterpret_cast<Aligned*>(dst));
+    Vector32 value;
+    __builtin_memcpy(&value, src, 32);
+    __builtin_nontemporal_store(value, reinterpret_cast<Vector32*>(dst));
 #elif defined(__AVX__)
-    typedef float V8 __attribute__((vector_size(32), aligned(1), may_alias));
-    __builtin_ia32_movntps256(reinterpret_cast<float*>(dst), *reinterpret_cast<const V8*>(src));
+    typedef float V8 __attribute__((vector_size(32)));
+    V8 value;
+    __builtin_memcpy(&value, src, 32);
+    __builtin_ia32_movntps256(reinterpret_cast<float*>(dst), value);
 #elif defined(__SSE__)
-    typedef float V4 __attribute__((vector_size(16), aligned(1), may_alias));
-    __builtin_ia32_movntps(reinterpret_cast<float*>(dst), *reinterpret_cast<const V4*>(src));
-    __builtin_ia32_movntps(reinterpret_cast<float*>(dst + 16), *reinterpret_cast<const V4*>(src + 16));
+    typedef float V4 __attribute__((vector_size(16)));
+    V4 value[2];
+    __builtin_memcpy(value, src, 32);
+    __builtin_ia32_movntps(reinterpret_cast<float*>(dst), value[0]);
+    __builtin_ia32_movntps(reinterpret_cast<float*>(dst + 16), value[1]);
 #else
     copy_unit<Vector32>(dst, src);
 #endif
