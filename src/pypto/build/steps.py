@@ -64,24 +64,37 @@ def twin_digest(memo: Memo) -> str:
 def runtime_library(store: CacheStore, toolchain: HostToolchain) -> str:
     """Path of the CPU runtime library, compiled at the first use. Raises BuildError."""
     sources = _runtime_sources()
-    flags = ("-std=c++17", "-O2", "-fPIC", "-shared", "-pthread", "-Iruntime")
+    compile_flags = ("-std=c++17", "-O2", "-fPIC", "-pthread", "-Iruntime", "-c")
+    link_flags = ("-shared", "-pthread")
     name = "libpypto_runtime.so"
-    digest = digest_tree([("runtime", RUNTIME)], (".cpp", ".h"), store.memo)
     key = entry_key(
-        {"step": "runtime library", "toolchain": toolchain.identity, "flags": flags, "text": digest}
+        {
+            "step": "runtime library",
+            "toolchain": toolchain.identity,
+            "flags": (compile_flags, link_flags),
+            "text": digest_tree([("runtime", RUNTIME)], (".cpp", ".h"), store.memo),
+        }
     )
 
     def build(directory: str) -> dict[str, str]:
+        from concurrent.futures import ThreadPoolExecutor
+
+        def call(*arguments: str) -> str:
+            what = "the runtime library"
+            return invoke(toolchain, arguments, cwd=directory, what=what, source=_LIBRARY)
+
+        objects = [f"{source}.o" for source in sources]
         _link(RUNTIME, directory, "runtime")
-        texts = [f"runtime/library/{source}" for source in sources]
-        with _cleared(directory, "runtime"):
-            printed = invoke(
-                toolchain,
-                (*flags, *texts, "-o", name),
-                cwd=directory,
-                what="the runtime library",
-                source=_LIBRARY,
-            )
+        with (
+            _cleared(directory, "runtime", *objects),
+            ThreadPoolExecutor(max_workers=os.cpu_count() or 1) as pool,
+        ):
+            compiled = [
+                pool.submit(call, *compile_flags, f"runtime/library/{source}", "-o", result)
+                for source, result in zip(sources, objects, strict=True)
+            ]
+            printed = "".join(future.result() for future in compiled)
+            printed += call(*link_flags, *objects, "-o", name)
         return {"warnings": printed}
 
     return store.get_or_build_tool(key, "runtime library", build).path(name)
@@ -231,7 +244,7 @@ def _link(target: str, directory: str, name: str) -> None:
 
 
 class _cleared:
-    """Removes the links from the directory once the compiler has run."""
+    """Removes links and intermediate files once the compiler has run and succeeded."""
 
     __slots__ = ("_directory", "_names")
 
@@ -242,8 +255,8 @@ class _cleared:
     def __enter__(self) -> None:
         return None
 
-    def __exit__(self, *_: object) -> None:
-        for name in self._names:
+    def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
+        for name in self._names if kind is None else ():
             os.unlink(os.path.join(self._directory, name))
 
 
