@@ -6,6 +6,7 @@ import gc
 import os
 import subprocess
 import sys
+import threading
 import tracemalloc
 import weakref
 from typing import Any
@@ -183,3 +184,28 @@ def test_warm_calls_open_no_file(built: Any) -> None:
         [sys.executable, "-c", TRACED, here, str(built)], capture_output=True, text=True, check=True
     )
     assert result.stdout.strip() == "[]"
+
+
+def test_threads_share_a_dispatcher(kernels: Kernels) -> None:
+    """Calls, new variants and cleared variants from several threads at once."""
+    dispatch = kernels.dispatcher(kernels.add())
+    elements = kernels.launcher.RELEASE_GIL_ABOVE // 8  # three of them release the lock
+    wrong: list[str] = []
+
+    def call(number: int) -> None:
+        a, b = torch.full((elements,), float(number)), torch.ones(elements)
+        o = torch.zeros(elements)
+        for i in range(50):
+            o.zero_()
+            if number == 0 and i % 5 == 0:
+                dispatch.clear()
+                dispatch.add(kernels.add())
+            if dispatch(a, b, o) is None and o[-1] != number + 1:
+                wrong.append(f"thread {number}, call {i}")
+
+    threads = [threading.Thread(target=call, args=(number,)) for number in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert wrong == []

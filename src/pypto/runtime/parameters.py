@@ -107,7 +107,9 @@ def _evaluate(function: Callable[..., Any], name: str, text: str) -> object:
             continue
     try:
         # The user's own annotation, evaluated where Python itself would have evaluated it.
-        return eval(text, function.__globals__, cells)
+        found = eval(text, function.__globals__, cells)
+        # A quoted annotation under `from __future__ import annotations` is quoted twice.
+        return eval(found, function.__globals__, cells) if isinstance(found, str) else found
     except Exception as error:
         raise FeTypeError(
             [
