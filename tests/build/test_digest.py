@@ -129,6 +129,14 @@ def test_memo_does_not_trust_a_fresh_file(tree: Path, tmp_path: Path) -> None:
     assert digest(tree, memo) != first
 
 
+def test_memo_does_not_grow_for_ever(tree: Path, tmp_path: Path) -> None:
+    memo = Memo(str(tmp_path / "memo"))
+    state = file_state(str(tree / "a.py"))
+    for number in range(1100):
+        memo.put(str(number), (state,), "x")
+    assert 500 <= len(os.listdir(tmp_path / "memo")) <= 1024
+
+
 @pytest.mark.parametrize("damage", [b"", b"\0" * 80, b"0" * 64 + b"\nwrong"])
 def test_damaged_memo_is_ignored(tree: Path, tmp_path: Path, damage: bytes) -> None:
     memo = Memo(str(tmp_path / "memo"))

@@ -75,6 +75,13 @@ def test_cxx_that_names_nothing(cxx: str, tried: str) -> None:
     assert "got       CXX=" in str(caught.value)
 
 
+@pytest.mark.parametrize("flag", ["-ffast-math", "-Ofast", "-ffinite-math-only"])
+def test_fast_math_is_refused(flag: str) -> None:
+    """Even at link time it would flush small numbers to zero in the whole process."""
+    with pytest.raises(BuildError, match=f"CXX holds {flag}, which would change NaN"):
+        find({"PATH": os.environ["PATH"], "CXX": f"g++ {flag}"})
+
+
 def fake_compiler(path: Path, version: str, extra: str = "exit 0") -> Path:
     return write_script(
         path,

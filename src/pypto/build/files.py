@@ -15,6 +15,7 @@ __all__ = [
     "file_digest",
     "is_place_error",
     "locked",
+    "prune_oldest",
     "remove_tree",
     "sweep",
     "try_lock",
@@ -112,6 +113,24 @@ def remove_tree(path: str) -> None:
         os.rmdir(path)
     except FileNotFoundError:
         pass  # likewise
+
+
+def prune_oldest(directory: str, limit: int) -> None:
+    """Where ``directory`` has more than ``limit`` files, remove the older half. Raises OSError."""
+    if len(os.listdir(directory)) <= limit:
+        return
+    ages = []
+    with os.scandir(directory) as children:
+        for child in children:
+            try:
+                ages.append((child.stat().st_mtime_ns, child.path))
+            except FileNotFoundError:
+                continue  # another process prunes too
+    for _, path in sorted(ages)[: len(ages) // 2]:
+        try:
+            os.unlink(path)
+        except FileNotFoundError:
+            continue
 
 
 def sweep(directory: str, prefix: str) -> None:

@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 import os
+import time
 from collections.abc import Iterator
 from dataclasses import dataclass
 
 from pypto.build import files
 from pypto.build.manifest import read_row
 from pypto.build.record import Damaged, read_entry
-from pypto.build.store import CacheStore, discard, entry_directory
+from pypto.build.store import CacheStore, discard, entry_directory, listed, published
 from pypto.error import PyptoGeneralError
 
-__all__ = ["CacheInfo", "EntryInfo", "Problem", "info", "list_entries", "remove", "verify"]
+__all__ = ["CacheInfo", "EntryInfo", "Problem", "info", "list_entries", "prune", "remove", "verify"]
 
 _PREFIX = 8
 """Characters of a key that are enough to name an entry."""
@@ -98,9 +99,32 @@ def remove(store: CacheStore, what: str | None = None) -> int:
             for root in store.read_roots():
                 _empty_rooms(root)
     except OSError as error:
-        raise PyptoGeneralError(
-            f"Cannot remove from the cache {store.wanted}: {error.strerror}: {error.filename}"
-        ) from error
+        raise _not_removed(store, error) from error
+    return count
+
+
+def _not_removed(store: CacheStore, error: OSError) -> PyptoGeneralError:
+    return PyptoGeneralError(
+        f"Cannot remove from the cache {store.wanted}: {error.strerror}: {error.filename}"
+    )
+
+
+def prune(store: CacheStore, older_than: float) -> int:
+    """Remove entries and tools that were last used more than ``older_than`` seconds ago.
+
+    Returns how many entries went. Raises PyptoGeneralError as :func:`remove`.
+    """
+    limit = time.time() - older_than
+    count = 0
+    for room in ("entries", "tools"):
+        for key, path in list(_directories(store, room)):
+            try:
+                if os.stat(path).st_mtime < limit:
+                    count += _remove_one(store, room, key) and room == "entries"
+            except FileNotFoundError:
+                continue  # removed meanwhile
+            except OSError as error:
+                raise _not_removed(store, error) from error
     return count
 
 
@@ -115,7 +139,7 @@ def _remove_one(store: CacheStore, room: str, key: str) -> bool:
 
 def _empty_rooms(root: str) -> None:
     for room in ("manifests", "failed", "memo"):
-        for child in _listed(os.path.join(root, room)):
+        for child in listed(os.path.join(root, room)):
             discard(root, os.path.join(root, room, child))
 
 
@@ -141,29 +165,20 @@ def verify(store: CacheStore) -> tuple[Problem, ...]:
 def _directories(store: CacheStore, room: str) -> Iterator[tuple[str, str]]:
     """(key, directory) of all that is in a room."""
     for root in store.read_roots():
-        for prefix in _listed(os.path.join(root, room)):
-            for key in _listed(os.path.join(root, room, prefix)):
-                yield key, os.path.join(root, room, prefix, key)
+        yield from published(root, room)
 
 
 def _rows(store: CacheStore) -> Iterator[tuple[str, str]]:
     """(probe key, file) of all rows of all manifests."""
     for probe, path in _directories(store, "manifests"):
-        for name in _listed(path):
+        for name in listed(path):
             if name.endswith(".json"):
                 yield probe, os.path.join(path, name)
 
 
-def _listed(path: str) -> list[str]:
-    try:
-        return sorted(os.listdir(path))
-    except OSError:
-        return []  # not made yet, removed meanwhile, or closed to us
-
-
 def _size(path: str) -> int:
     total = 0
-    for child in _listed(path):
+    for child in listed(path):
         try:
             total += os.lstat(os.path.join(path, child)).st_size
         except FileNotFoundError:

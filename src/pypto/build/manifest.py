@@ -68,23 +68,5 @@ def add_row(store: CacheStore, probe: str, row: ManifestRow) -> None:
 def _add_in(directory: str, name: str, record: bytes) -> None:
     os.makedirs(directory, mode=0o700, exist_ok=True)
     files.write_atomically(os.path.join(directory, name), record)
-    names = os.listdir(directory)
-    if len(names) > _MAX_ROWS:
-        _prune(directory, name)
-
-
-def _prune(directory: str, newest: str) -> None:
-    """Remove the older half. Losing a row costs one elaboration, never a wrong answer."""
-    ages = []
-    with os.scandir(directory) as children:
-        for child in children:
-            try:
-                ages.append((child.stat().st_mtime_ns, child.path))
-            except FileNotFoundError:
-                continue  # another process prunes too
-    for _, path in sorted(ages)[: _MAX_ROWS // 2]:
-        if os.path.basename(path) != newest:
-            try:
-                os.unlink(path)
-            except FileNotFoundError:
-                continue
+    # Losing a row costs one elaboration, never a wrong answer.
+    files.prune_oldest(directory, _MAX_ROWS)

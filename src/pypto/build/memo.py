@@ -12,11 +12,13 @@ import os
 import time
 from collections.abc import Iterable
 
-from pypto.build.files import write_atomically
+from pypto.build.files import prune_oldest, write_atomically
 
 __all__ = ["FileState", "Memo", "file_state"]
 
 FileState = tuple[str, int, int, int]
+
+_MAX_RECORDS = 1024
 
 _RACY = 2_000_000_000
 """Nanoseconds: a file changed this recently may change again without a visible trace."""
@@ -68,6 +70,7 @@ class Memo:
         try:
             os.makedirs(os.path.dirname(path), mode=0o700, exist_ok=True)
             write_atomically(path, hashlib.sha256(data).hexdigest().encode() + b"\n" + data)
+            prune_oldest(os.path.dirname(path), _MAX_RECORDS)
         except OSError:
             return
 

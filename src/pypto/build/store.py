@@ -12,6 +12,7 @@ from __future__ import annotations
 import errno
 import functools
 import os
+import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any, TypeVar
@@ -37,6 +38,7 @@ OSError where the place is at fault (full, read-only)."""
 Result = TypeVar("Result")
 
 _FAILED_KEPT = 16
+_TOOL_LIFETIME = 30 * 86400.0  # seconds
 
 
 class CacheStore:
@@ -119,11 +121,10 @@ class CacheStore:
                 self.check_files(entry, use_memo=room == "tools" and not thorough)
             except (Damaged, OSError):
                 continue  # counts as missing: get_or_build replaces it
-            if room == "entries":
-                try:
-                    os.utime(directory)  # "last used" of `pypto cache list`
-                except OSError:
-                    pass  # a read-only cache still serves
+            try:
+                os.utime(directory)  # "last used", by which `pypto cache` lists and prunes
+            except OSError:
+                pass  # a read-only cache still serves
             return entry
         return None
 
@@ -193,7 +194,10 @@ class CacheStore:
                 body = describe_directory(directory, key, name, data)
                 with open(os.path.join(directory, META), "xb") as stream:
                     stream.write(seal_record(body))
-                return self._move_in(root, room, key, directory)
+                entry = self._move_in(root, room, key, directory)
+        if room == "tools":
+            _forget_old_tools(root)
+        return entry
 
     def _move_in(self, root: str, room: str, key: str, directory: str) -> Entry:
         """Publish ``directory`` as the entry of ``key``, in place of damaged remains."""
@@ -244,6 +248,33 @@ class CacheStore:
         for child in by_age[_FAILED_KEPT:]:
             files.remove_tree(child.path)
         return kept
+
+
+def _forget_old_tools(root: str) -> None:
+    """Remove tools unused for a month: each version of twin and compiler leaves megabytes."""
+    oldest = time.time() - _TOOL_LIFETIME
+    for key, path in published(root, "tools"):
+        try:
+            if os.stat(path).st_mtime < oldest:
+                with files.locked(os.path.join(root, "locks", f"tools-{key}")):
+                    discard(root, path)
+        except OSError:
+            continue  # housekeeping; the next process tries again
+
+
+def published(root: str, room: str) -> Iterator[tuple[str, str]]:
+    """(key, directory) of all that is in a room."""
+    for prefix in listed(os.path.join(root, room)):
+        for key in listed(os.path.join(root, room, prefix)):
+            yield key, os.path.join(root, room, prefix, key)
+
+
+def listed(path: str) -> list[str]:
+    """The names in a directory, none where it is not made yet, removed, or closed to us."""
+    try:
+        return sorted(os.listdir(path))
+    except OSError:
+        return []
 
 
 @functools.cache

@@ -35,6 +35,18 @@ _SHOWN_LINES = 20
 _SHOWN_CHARACTERS = 4000
 
 # No -ffast-math, at compile or link time: it would flush subnormals in the whole process.
+_FAST_MATH = frozenset(
+    {
+        "-ffast-math",
+        "-Ofast",
+        "-funsafe-math-optimizations",
+        "-ffinite-math-only",
+        "-fassociative-math",
+        "-freciprocal-math",
+        "-fno-signed-zeros",
+        "-mdaz-ftz",
+    }
+)
 _COMPILE_FLAGS = (
     "-std=c++17",
     "-O3",
@@ -180,6 +192,23 @@ def _libraries(kind: str, has_vector_math: bool) -> tuple[str, ...]:
     return ("-nostdlib", *vector_math, "-lm", "-lgcc", "-lc", "-lgcc", "-Wl,-z,defs")
 
 
+def _refuse_fast_math(cxx: str, words: list[str]) -> None:
+    bad = [word for word in words if word in _FAST_MATH]
+    if bad:
+        raise BuildError(
+            [
+                Diagnostic(
+                    BuildError,
+                    BuildError.default_code,
+                    f"CXX holds {bad[0]}, which would change NaN, infinities and small numbers in "
+                    "kernels and in the whole process",
+                    got=f"CXX={cxx}",
+                    help=f"remove {bad[0]} from CXX.",
+                )
+            ]
+        )
+
+
 def _locate(cxx: str | None, search_path: str) -> tuple[str, tuple[str, ...]]:
     """Absolute path and arguments of the compiler. Raises BuildError."""
     if cxx is None:
@@ -194,6 +223,7 @@ def _locate(cxx: str | None, search_path: str) -> tuple[str, tuple[str, ...]]:
         words = shlex.split(cxx)
     except ValueError as error:
         raise _missing(cxx, [f"CXX cannot be split into words: {error}"], search_path) from error
+    _refuse_fast_math(cxx, words)
     if not words:
         raise _missing(cxx, ["CXX holds no word"], search_path)
     path = _which(words[0], search_path)
