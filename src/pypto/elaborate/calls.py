@@ -18,7 +18,7 @@ from pypto.elaborate.helpers import call_helper
 from pypto.elaborate.intrinsics import call_builtin, call_pure
 from pypto.elaborate.machine import Frame, identifier
 from pypto.elaborate.methods import call_method
-from pypto.elaborate.purity import is_pure, why_impure
+from pypto.elaborate.purity import is_foreign, is_pure, why_impure
 from pypto.elaborate.scalars import from_python, python_call
 from pypto.elaborate.tensors import Argument, apply_operation
 from pypto.elaborate.values import Item, Known, Method
@@ -57,7 +57,7 @@ def evaluate_call(frame: Frame, node: cst.Call) -> Item:
         family = _options.SETTERS.get(value) if isinstance(value, types.FunctionType) else None
         if family is not None:
             return _set_options(frame, family, positional, keyword, span)
-        if not _is_own(value) or isinstance(value, Function):
+        if isinstance(value, Function) or not (_is_own(value) or is_foreign(value)):
             return call_helper(frame, callee, positional, keyword, span)
     own = any(value is function for function in _OWN_PURE)
     if own or is_pure(value):
@@ -183,7 +183,7 @@ def _not_callable(frame: Frame, callee: Item, node: cst.Call) -> NoReturn:
 def _refuse_call(callee: Known, node: cst.Call, span: Span) -> NoReturn:
     value = callee.value
     name = path_text(callee.origin).rpartition(" -> ")[2] if callee.origin else repr(value)
-    if isinstance(value, types.MethodType):
+    if isinstance(value, types.MethodType) and not is_foreign(value):
         refuse(
             FeTypeError,
             f"a kernel cannot call the method {name}",

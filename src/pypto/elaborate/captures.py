@@ -180,7 +180,7 @@ def static_attribute(value: object, name: str) -> object:
     kind = type(value)
     if isinstance(value, enum.Enum) and name in ("name", "value"):
         return value.name if name == "name" else value._value_
-    if kind.__getattribute__ not in _PLAIN_GETATTRIBUTE:
+    if not isinstance(kind.__getattribute__, types.WrapperDescriptorType):
         raise Unreadable(f"'{kind.__name__}' computes its attributes in __getattribute__")
     found = _lookup(kind, name)
     if isinstance(found, property):
@@ -209,13 +209,6 @@ class _None:
 
 
 _NONE = _None()
-_PLAIN_GETATTRIBUTE = (
-    object.__getattribute__,
-    tuple.__getattribute__,
-    int.__getattribute__,
-    str.__getattribute__,
-    float.__getattribute__,
-)
 
 
 def _lookup(kind: type, name: str) -> object:

@@ -58,7 +58,7 @@ def parse(source: KernelSource, label: str | None = None) -> ParsedFunction:
     text = source.text(label)
     first = text.lines[0]
     # An indented function is read inside an `if`, so that its columns stay what they are.
-    shift = 1 if first[:1] in (" ", "\t", "\f") else 0
+    shift = 1 if first.lstrip("\f")[:1] in (" ", "\t") else 0
     code = (_WRAPPER if shift else "") + "\n".join(text.lines) + "\n"
     with deep_recursion():
         try:

@@ -7,9 +7,10 @@ would be frozen into the compiled kernel.
 from __future__ import annotations
 
 import builtins
+import sys
 import types
 
-__all__ = ["METHODS", "MUTATORS", "SYMBOLIC", "is_pure", "why_impure"]
+__all__ = ["METHODS", "MUTATORS", "SYMBOLIC", "is_foreign", "is_pure", "why_impure"]
 
 _PURE_BUILTINS = frozenset(
     getattr(builtins, name)
@@ -73,6 +74,15 @@ def is_pure(function: object) -> bool:
     return False
 
 
+def is_foreign(function: object) -> bool:
+    """True for Python functions of the standard library and of array packages: no helpers.
+
+    Their text could be read, but it is not written for a kernel.
+    """
+    top = (getattr(function, "__module__", None) or "").partition(".")[0]
+    return top in ("torch", "numpy") or (top in sys.stdlib_module_names and top != "__main__")
+
+
 def why_impure(function: object, name: str) -> tuple[str, str]:
     """Message and remedy for calling ``function``, written ``name`` in the kernel."""
     module = (getattr(function, "__module__", None) or "").partition(".")[0].lstrip("_")
@@ -96,7 +106,7 @@ def why_impure(function: object, name: str) -> tuple[str, str]:
             f"a kernel cannot call {name}: it would run once, while compiling, and never again",
             "call it outside the kernel",
         )
-    if module == "os":
+    if module in ("os", "posix", "nt", "sys", "platform", "socket", "pathlib"):
         return (
             f"a kernel cannot call {name}: it depends on the process, not on its arguments",
             "call it outside and pass the value as a parameter",

@@ -198,7 +198,7 @@ def _command_text(function: types.FunctionType) -> tuple[str, ...] | None:
         return None
     text = arguments[at]
     try:
-        module = compile(text, "<string>", "exec")
+        module = compile(text, "<string>", "exec", dont_inherit=True)
     except (SyntaxError, ValueError):
         return None
     if any(code == function.__code__ for code in _all_code(module)):

@@ -61,7 +61,8 @@ def _element(frame: Frame, owner: Known, key: Any, span: Span) -> Item:
     except Unreadable as error:
         name = path_text(owner.origin) if owner.origin else v.describe(owner)
         cls = FeValueError if error.missing else FeTypeError
-        refuse(cls, f"cannot read {name}[{key!r}]: {error}", span)
+        help = None if error.missing else "pass the value as a parameter"
+        refuse(cls, f"cannot read {name}[{key!r}]: {error}", span, help=help)
 
 
 def _key(frame: Frame, node: cst.Subscript) -> Any:
