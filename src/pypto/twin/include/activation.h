@@ -32,16 +32,16 @@ struct GeluLanes {
     PYPTO_INLINE f32x8 operator()(f32x8 x) const { return gelu(x); }
 };
 struct SwishLanes {
-    f32x8 beta;
-    PYPTO_INLINE f32x8 operator()(f32x8 x) const { return swish(x, beta); }
+    float beta;
+    PYPTO_INLINE f32x8 operator()(f32x8 x) const { return swish(x, splat(beta)); }
 };
 /* Gated forms: the first operand times an activation of the second. */
 struct GeGluLanes {
     PYPTO_INLINE f32x8 operator()(f32x8 a, f32x8 b) const { return a * gelu(b); }
 };
 struct SwiGluLanes {
-    f32x8 beta;
-    PYPTO_INLINE f32x8 operator()(f32x8 a, f32x8 b) const { return a * swish(b, beta); }
+    float beta;
+    PYPTO_INLINE f32x8 operator()(f32x8 a, f32x8 b) const { return a * swish(b, splat(beta)); }
 };
 struct ReGluLanes {
     PYPTO_INLINE f32x8 operator()(f32x8 a, f32x8 b) const { return a * rectify(b); }
@@ -82,7 +82,7 @@ PYPTO_INLINE void FasterGelu(const LocalTensor<T>& dst, const LocalTensor<T>& sr
                              const LocalTensor<uint8_t>&, const uint32_t dataSize)
 {
     PYPTO_TWIN_TYPES("FasterGelu", T, half, float);
-    pypto_twin::count_form(pypto_twin::lane::SwishLanes{pypto_twin::simd::splat(1.702f)}, dataSize, dst, src);
+    pypto_twin::count_form(pypto_twin::lane::SwishLanes{1.702f}, dataSize, dst, src);
 }
 
 template <typename T, bool isReuseSource = false>
@@ -91,13 +91,13 @@ PYPTO_INLINE void Swish(const LocalTensor<T>& dst, const LocalTensor<T>& src, ui
 {
     using namespace pypto_twin;
     PYPTO_TWIN_TYPES("Swish", T, half, float);
-    count_form(lane::SwishLanes{lane::fill(scalarValue)}, dataSize, dst, src);
+    count_form(lane::SwishLanes{lane::scalar_of(scalarValue)}, dataSize, dst, src);
 }
 template <typename T, bool isReuseSource = false>
 PYPTO_INLINE void Silu(const LocalTensor<T>& dst, const LocalTensor<T>& src, uint32_t dataSize)
 {
     PYPTO_TWIN_TYPES("Silu", T, half, float);
-    pypto_twin::count_form(pypto_twin::lane::SwishLanes{pypto_twin::simd::splat(1.0f)}, dataSize, dst, src);
+    pypto_twin::count_form(pypto_twin::lane::SwishLanes{1.0f}, dataSize, dst, src);
 }
 
 template <typename T, bool isReuseSource = false>
@@ -112,7 +112,7 @@ PYPTO_INLINE void SwiGLU(LocalTensor<T>& dst, const LocalTensor<T>& src0, const 
                          const float& scalarValue, const LocalTensor<uint8_t>&, const uint32_t calCount)
 {
     PYPTO_TWIN_TYPES("SwiGLU", T, half, float);
-    pypto_twin::count_form(pypto_twin::lane::SwiGluLanes{pypto_twin::simd::splat(scalarValue)}, calCount,
+    pypto_twin::count_form(pypto_twin::lane::SwiGluLanes{scalarValue}, calCount,
                            dst, src0, src1);
 }
 template <typename T, bool isReuseSource = false>

@@ -94,13 +94,13 @@ struct PowerLanes {
 /* One operand is a scalar. */
 template <typename V>
 struct PowerBaseLanes {
-    V base;
-    PYPTO_INLINE V operator()(V exponent) const { return PowerLanes{}(base, exponent); }
+    Element<V> base;
+    PYPTO_INLINE V operator()(V exponent) const { return PowerLanes{}(fill<V>(base), exponent); }
 };
 template <typename V>
 struct PowerExponentLanes {
-    V exponent;
-    PYPTO_INLINE V operator()(V base) const { return PowerLanes{}(base, exponent); }
+    Element<V> exponent;
+    PYPTO_INLINE V operator()(V base) const { return PowerLanes{}(base, fill<V>(exponent)); }
 };
 
 }  // namespace lane
@@ -195,7 +195,7 @@ PYPTO_INLINE void Power(const LocalTensor<T>& dst, const LocalTensor<T>& src0, c
 {
     using namespace pypto_twin;
     PYPTO_TWIN_TYPES("Power", T, half, float, int32_t);
-    count_form(lane::PowerExponentLanes<lane::Register<T>>{lane::fill(src1)}, calCount, dst, src0);
+    count_form(lane::PowerExponentLanes<lane::Register<T>>{lane::scalar_of(src1)}, calCount, dst, src0);
 }
 template <typename T, bool isReuseSource = false>
 PYPTO_INLINE void Power(const LocalTensor<T>& dst, const T& src0, const LocalTensor<T>& src1,
@@ -203,7 +203,7 @@ PYPTO_INLINE void Power(const LocalTensor<T>& dst, const T& src0, const LocalTen
 {
     using namespace pypto_twin;
     PYPTO_TWIN_TYPES("Power", T, half, float, int32_t);
-    count_form(lane::PowerBaseLanes<lane::Register<T>>{lane::fill(src0)}, calCount, dst, src1);
+    count_form(lane::PowerBaseLanes<lane::Register<T>>{lane::scalar_of(src0)}, calCount, dst, src1);
 }
 
 /* ClampMax = min(x, scalar), ClampMin = max(x, scalar) */
@@ -213,7 +213,7 @@ PYPTO_INLINE void ClampMax(const LocalTensor<T>& dst, const LocalTensor<T>& src,
 {
     using namespace pypto_twin;
     PYPTO_TWIN_TYPES("ClampMax", T, half, float);
-    count_form(lane::MinsLanes<simd::f32x8>{lane::fill(scalar)}, calCount, dst, src);
+    count_form(lane::MinsLanes<simd::f32x8>{lane::scalar_of(scalar)}, calCount, dst, src);
 }
 template <typename T, bool isReuseSource = false>
 PYPTO_INLINE void ClampMin(const LocalTensor<T>& dst, const LocalTensor<T>& src,
@@ -221,7 +221,7 @@ PYPTO_INLINE void ClampMin(const LocalTensor<T>& dst, const LocalTensor<T>& src,
 {
     using namespace pypto_twin;
     PYPTO_TWIN_TYPES("ClampMin", T, half, float);
-    count_form(lane::MaxsLanes<simd::f32x8>{lane::fill(scalar)}, calCount, dst, src);
+    count_form(lane::MaxsLanes<simd::f32x8>{lane::scalar_of(scalar)}, calCount, dst, src);
 }
 
 enum class CumSumAlgorithm : uint8_t {

@@ -34,18 +34,6 @@ PYPTO_INLINE uint8_t lane_bits(M mask)
 #endif
 }
 
-/* All ones where bit i of `bits` is set. */
-PYPTO_INLINE i32x8 mask_of_bits(uint32_t bits)
-{
-    const i32x8 place = splat_i32(1) << iota_i32();
-    return (splat_i32(static_cast<int32_t>(bits)) & place) == place;
-}
-PYPTO_INLINE i16x8 mask_of_bits_narrow(uint32_t bits)
-{
-    const i16x8 place = {1, 2, 4, 8, 16, 32, 64, 128};
-    return ((i16x8{} + static_cast<int16_t>(bits)) & place) == place;
-}
-
 template <typename V>
 PYPTO_INLINE uint8_t compare(V a, V b, AscendC::CMPMODE mode)
 {
@@ -109,8 +97,8 @@ struct TensorSide {
 };
 template <typename S>
 struct ScalarSide {
-    lane::Register<S> value;
-    PYPTO_INLINE auto operator()(uint32_t, uint32_t) const { return value; }
+    lane::Element<lane::Register<S>> value;
+    PYPTO_INLINE auto operator()(uint32_t, uint32_t) const { return lane::fill<lane::Register<S>>(value); }
 };
 
 }  // namespace pypto_twin
@@ -154,7 +142,7 @@ PYPTO_INLINE void Compares(const LocalTensor<U>& dst, const LocalTensor<T>& src0
     PYPTO_TWIN_TYPES("Compares (result bits)", U, uint8_t);
     on_instruction(PIPE_V);
     compare_walk(reinterpret_cast<uint8_t*>(dst.GetPhyAddr()), dst.Position(), operand(src0),
-                 ScalarSide<T>{lane::fill(src1Scalar)}, cmpMode, 1, whole_repeats<T>(count));
+                 ScalarSide<T>{lane::scalar_of(src1Scalar)}, cmpMode, 1, whole_repeats<T>(count));
 }
 template <typename T, typename U, bool isSetMask = true>
 PYPTO_INLINE void Compares(const LocalTensor<U>& dst, const LocalTensor<T>& src0,
@@ -167,7 +155,7 @@ PYPTO_INLINE void Compares(const LocalTensor<U>& dst, const LocalTensor<T>& src0
     on_instruction(PIPE_V);
     compare_walk(reinterpret_cast<uint8_t*>(dst.GetPhyAddr()), dst.Position(),
                  operand(src0, p.srcBlkStride, p.srcRepStride),
-                 ScalarSide<T>{lane::fill(src1Scalar)}, cmpMode, repeatTime,
+                 ScalarSide<T>{lane::scalar_of(src1Scalar)}, cmpMode, repeatTime,
                  kRepeatBytes / sizeof(T));
 }
 

@@ -50,17 +50,17 @@ PYPTO_INLINE Operand<Pattern<T>> pattern_of(const Operand<T>& at)
 
 namespace lane {
 
-template <typename V>
+template <typename V, typename E>
 struct ConstantLanes {
-    V value;
-    PYPTO_INLINE V operator()() const { return value; }
+    E value;
+    PYPTO_INLINE V operator()() const { return V{} + value; }
 };
 
 template <typename T>
 PYPTO_INLINE auto constant(const T& value)
 {
     using Vector = typename PatternOf<sizeof(T)>::Vector;
-    return ConstantLanes<Vector>{Vector{} + __builtin_bit_cast(Pattern<T>, value)};
+    return ConstantLanes<Vector, Pattern<T>>{__builtin_bit_cast(Pattern<T>, value)};
 }
 
 /* Element i of the sequence first, first + step, ... */
@@ -88,10 +88,8 @@ PYPTO_INLINE void Duplicate(const LocalTensor<T>& dst, const T& scalarValue, con
 {
     using namespace pypto_twin;
     PYPTO_TWIN_TYPES("Duplicate", T, PYPTO_TWIN_MOVABLE);
-    on_instruction(PIPE_V);
-    const uint32_t length = static_cast<uint32_t>(count);
-    walk(lane::constant(scalarValue), 1, length, length, pattern_of(operand(dst)));
-    leave_count_form();
+    count_form(lane::constant(scalarValue), static_cast<uint32_t>(count),
+               dst.template ReinterpretCast<Pattern<T>>());
 }
 template <typename T, bool isSetMask = true>
 PYPTO_INLINE void Duplicate(const LocalTensor<T>& dst, const T& scalarValue, uint64_t mask,
@@ -128,7 +126,7 @@ PYPTO_INLINE void Brcb(const LocalTensor<T>& dst, const LocalTensor<T>& src, con
     for (uint32_t r = 0; r < repeatTime; ++r) {
         for (uint32_t k = 0; k < 8; ++k) {
             const auto block = lane::constant(src.GetPhyAddr()[8 * r + k]);
-            simd::store(address_of<kBlockBytes / sizeof(T)>(to, r, k), block.value);
+            simd::store(address_of<kBlockBytes / sizeof(T)>(to, r, k), block());
         }
     }
     set_mask(~uint64_t{0}, ~uint64_t{0});

@@ -107,7 +107,7 @@ PYPTO_LANE_3(MulAddDstLanes, a + b * c)
 PYPTO_LANE_3(FusedMulAddLanes, b * a + c)
 PYPTO_LANE_3(MulAddReluLanes, rectify(b * a + c))
 
-/* The vector that lanes of T are computed in. */
+/* The vector that lanes of T are computed in, and the type of one of its lanes. */
 template <typename T>
 struct RegisterOf;
 template <>
@@ -137,23 +137,42 @@ struct RegisterOf<uint16_t> {
 template <typename T>
 using Register = typename RegisterOf<T>::type;
 
+PYPTO_INLINE float element_of(f32x8) { return 0; }
+PYPTO_INLINE int32_t element_of(i32x8) { return 0; }
+PYPTO_INLINE uint32_t element_of(u32x8) { return 0; }
+PYPTO_INLINE int16_t element_of(i16x16) { return 0; }
+PYPTO_INLINE uint16_t element_of(u16x16) { return 0; }
+template <typename V>
+using Element = decltype(element_of(V{}));
+
 /* One value in every lane. */
-template <typename T>
-PYPTO_INLINE Register<T> fill(T value)
+template <typename V>
+PYPTO_INLINE V fill(Element<V> value)
 {
-    if constexpr (is_same<T, half>) {
-        return splat(static_cast<float>(value));
+    if constexpr (is_same<V, f32x8>) {
+        return splat(value);
     } else {
-        return Register<T>{} + value;
+        return V{} + value;
     }
+}
+
+/* A scalar operand as lanes compute with it. */
+template <typename T>
+PYPTO_INLINE Element<Register<T>> scalar_of(T value)
+{
+    return static_cast<Element<Register<T>>>(value);
 }
 
 /* Function objects with a scalar operand s. */
 #define PYPTO_LANE_SCALAR(name, expression)                                                      \
     template <typename V>                                                                        \
     struct name {                                                                                \
-        V s;                                                                                     \
-        PYPTO_INLINE V operator()(V a) const { return expression; }                              \
+        Element<V> scalar;                                                                       \
+        PYPTO_INLINE V operator()(V a) const                                                     \
+        {                                                                                        \
+            const V s = fill<V>(scalar);                                                         \
+            return expression;                                                                   \
+        }                                                                                        \
     };
 
 PYPTO_LANE_SCALAR(AddsLanes, as<V>(wrapping(a) + wrapping(s)))
@@ -163,14 +182,9 @@ PYPTO_LANE_SCALAR(MinsLanes, smaller(s, a))
 PYPTO_LANE_SCALAR(LeakyReluLanes, select(a < V{}, a * s, a))
 
 struct AxpyLanes {
-    f32x8 s;
-    PYPTO_INLINE f32x8 operator()(f32x8 d, f32x8 a) const { return d + a * s; }
+    float scalar;
+    PYPTO_INLINE f32x8 operator()(f32x8 d, f32x8 a) const { return d + a * splat(scalar); }
 };
-
-PYPTO_INLINE int32_t element_of(i32x8) { return 0; }
-PYPTO_INLINE uint32_t element_of(u32x8) { return 0; }
-PYPTO_INLINE int16_t element_of(i16x16) { return 0; }
-PYPTO_INLINE uint16_t element_of(u16x16) { return 0; }
 
 /* Shifts go in two halves: amounts reach the number of bits, which one C shift may not. */
 struct ShiftLeftLanes {
@@ -178,9 +192,9 @@ struct ShiftLeftLanes {
     template <typename V>
     PYPTO_INLINE V operator()(V a) const
     {
-        using Element = decltype(element_of(wrapping(V{})));
-        const Element first = static_cast<Element>(amount / 2);
-        const Element second = static_cast<Element>(amount - amount / 2);
+        using Unsigned = Element<decltype(wrapping(V{}))>;
+        const Unsigned first = static_cast<Unsigned>(amount / 2);
+        const Unsigned second = static_cast<Unsigned>(amount - amount / 2);
         return as<V>(wrapping(a) << first << second);
     }
 };
@@ -193,11 +207,11 @@ struct ShiftRightLanes {
     {
         const uint32_t last = amount != 0 ? 1 : 0;
         const uint32_t first = (amount - last) / 2, second = amount - last - first;
-        using Element = decltype(element_of(V{}));
-        const V before = a >> static_cast<Element>(first) >> static_cast<Element>(second);
-        const V shifted = before >> static_cast<Element>(last);
+        using E = Element<V>;
+        const V before = a >> static_cast<E>(first) >> static_cast<E>(second);
+        const V shifted = before >> static_cast<E>(last);
         if (!rounds || amount == 0) return shifted;
-        return as<V>(wrapping(shifted) + wrapping(before & static_cast<Element>(1)));
+        return as<V>(wrapping(shifted) + wrapping(before & static_cast<E>(1)));
     }
 };
 

@@ -332,16 +332,40 @@ PYPTO_INLINE void store_first(void* to, V value, uint32_t count)
     if (size < 2 && (bytes & 1) != 0) target[at] = source[at];
 }
 
+/* All ones where bit i of `bits` is set. */
+PYPTO_INLINE i32x8 mask_of_bits(uint32_t bits)
+{
+    const i32x8 place = {1, 2, 4, 8, 16, 32, 64, 128};
+    return (splat_i32(static_cast<int32_t>(bits)) & place) == place;
+}
+PYPTO_INLINE i16x8 mask_of_bits_narrow(uint32_t bits)
+{
+    const i16x8 place = {1, 2, 4, 8, 16, 32, 64, 128};
+    return ((i16x8{} + static_cast<int16_t>(bits)) & place) == place;
+}
+
 /* The elements whose bit is set; the others keep their value. */
 template <int size, typename V>
 PYPTO_INLINE void store_lanes(void* to, V value, uint32_t bits)
 {
-    char source[sizeof(V)];
-    __builtin_memcpy(source, &value, sizeof(V));
-    char* target = static_cast<char*>(to);
-    for (; bits != 0; bits &= bits - 1) {
-        const uint32_t at = static_cast<uint32_t>(__builtin_ctz(bits)) * size;
-        __builtin_memcpy(target + at, source + at, size);
+    if constexpr (size == 4 && sizeof(V) == 32) {
+        const i32x8 mask = mask_of_bits(bits);
+#if defined(__AVX2__)
+        __builtin_ia32_maskstoreps256(static_cast<f32x8*>(to), mask, as<f32x8>(value));
+#else
+        store(to, select_bits(mask, value, load<V>(to)));
+#endif
+    } else if constexpr (size == 2 && sizeof(V) == 16) {
+        const i16x8 mask = mask_of_bits_narrow(bits);
+        store(to, (mask & as<i16x8>(value)) | (~mask & load<i16x8>(to)));
+    } else {
+        char source[sizeof(V)];
+        __builtin_memcpy(source, &value, sizeof(V));
+        char* const target = static_cast<char*>(to);
+        for (; bits != 0; bits &= bits - 1) {
+            const uint32_t at = static_cast<uint32_t>(__builtin_ctz(bits)) * size;
+            __builtin_memcpy(target + at, source + at, size);
+        }
     }
 }
 

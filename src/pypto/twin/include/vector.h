@@ -120,7 +120,7 @@ PYPTO_TWIN_UNARY(Reciprocal, ReciprocalLanes, half, float)
     {                                                                                            \
         using namespace pypto_twin;                                                              \
         PYPTO_TWIN_TYPES(#Name, T, __VA_ARGS__);                                                 \
-        count_form(lane::Function<lane::Register<T>>{lane::fill(scalarValue)},                   \
+        count_form(lane::Function<lane::Register<T>>{lane::scalar_of(scalarValue)},                   \
                    static_cast<uint32_t>(count), dst, src);                                      \
     }                                                                                            \
     template <typename T, bool isSetMask = true>                                                 \
@@ -130,7 +130,7 @@ PYPTO_TWIN_UNARY(Reciprocal, ReciprocalLanes, half, float)
     {                                                                                            \
         using namespace pypto_twin;                                                              \
         PYPTO_TWIN_TYPES(#Name, T, __VA_ARGS__);                                                 \
-        bits_form<isSetMask>(lane::Function<lane::Register<T>>{lane::fill(scalarValue)}, mask,   \
+        bits_form<isSetMask>(lane::Function<lane::Register<T>>{lane::scalar_of(scalarValue)}, mask,   \
                              repeatTime, operand(dst, p.dstBlkStride, p.dstRepStride),           \
                              operand(src, p.srcBlkStride, p.srcRepStride));                      \
     }                                                                                            \
@@ -141,7 +141,7 @@ PYPTO_TWIN_UNARY(Reciprocal, ReciprocalLanes, half, float)
     {                                                                                            \
         using namespace pypto_twin;                                                              \
         PYPTO_TWIN_TYPES(#Name, T, __VA_ARGS__);                                                 \
-        length_form<isSetMask>(lane::Function<lane::Register<T>>{lane::fill(scalarValue)}, mask, \
+        length_form<isSetMask>(lane::Function<lane::Register<T>>{lane::scalar_of(scalarValue)}, mask, \
                                repeatTime, operand(dst, p.dstBlkStride, p.dstRepStride),         \
                                operand(src, p.srcBlkStride, p.srcRepStride));                    \
     }
@@ -246,7 +246,7 @@ PYPTO_INLINE void Axpy(const LocalTensor<T>& dst, const LocalTensor<U>& src, con
 {
     using namespace pypto_twin;
     require_ternary<T, U, lane::MulAddDstLanes>();
-    count_form(lane::AxpyLanes{simd::splat(static_cast<float>(scalarValue))},
+    count_form(lane::AxpyLanes{static_cast<float>(scalarValue)},
                static_cast<uint32_t>(count), dst, dst, src);
 }
 template <typename T, typename U, bool isSetMask = true>
@@ -256,7 +256,7 @@ PYPTO_INLINE void Axpy(const LocalTensor<T>& dst, const LocalTensor<U>& src, con
     using namespace pypto_twin;
     require_ternary<T, U, lane::MulAddDstLanes>();
     const Operand<T> to = operand(dst, p.dstBlkStride, p.dstRepStride);
-    bits_form<isSetMask>(lane::AxpyLanes{simd::splat(static_cast<float>(scalarValue))}, mask,
+    bits_form<isSetMask>(lane::AxpyLanes{static_cast<float>(scalarValue)}, mask,
                          repeatTime, to, to, operand(src, p.srcBlkStride, p.srcRepStride));
 }
 template <typename T, typename U, bool isSetMask = true>
@@ -266,7 +266,7 @@ PYPTO_INLINE void Axpy(const LocalTensor<T>& dst, const LocalTensor<U>& src, con
     using namespace pypto_twin;
     require_ternary<T, U, lane::MulAddDstLanes>();
     const Operand<T> to = operand(dst, p.dstBlkStride, p.dstRepStride);
-    length_form<isSetMask>(lane::AxpyLanes{simd::splat(static_cast<float>(scalarValue))}, mask,
+    length_form<isSetMask>(lane::AxpyLanes{static_cast<float>(scalarValue)}, mask,
                            repeatTime, to, to, operand(src, p.srcBlkStride, p.srcRepStride));
 }
 

@@ -127,54 +127,54 @@ PYPTO_INLINE void report(const Operand<T>& at, uint32_t repeats, uint32_t length
     (void)at, (void)repeats, (void)length;
 }
 
-/* d = f(s...) in `length` lanes of each repeat, `last` lanes of the last one. Reads whole steps
- * (never past the 32-byte block of the last lane), writes exactly the lanes. */
+/* d = f(s...) for `count` dense elements. Reads whole steps (not past the 32-byte block of the last
+ * element), writes exactly the elements. The loops below are functions of their own, and f appears
+ * once in each: compiling is faster than with everything inlined into the kernel. */
 template <typename F, typename D, typename... S>
-PYPTO_INLINE void walk(const F& f, uint32_t repeats, uint32_t length, uint32_t last, Operand<D> d,
-                       Operand<S>... s)
+__attribute__((noinline)) void walk_dense(F f, uint32_t count, D* d, const S*... s)
 {
     constexpr uint32_t lanes = step_lanes<D, S...>;
-    report<lanes, true>(d, repeats, length);
-    (report<lanes, false>(s, repeats, length), ...);
+    const uint64_t whole = count / lanes * lanes;
+    D last[lanes];
+    uint64_t i = 0, end = whole, to = reinterpret_cast<uint64_t>(d);
+    for (;;) { /* a second turn computes the last step into `last` */
+        for (; i < end; i += lanes) {
+            simd::store(reinterpret_cast<D*>(to) + i,
+                        simd::Lanes<D, lanes>::pack(f(simd::Lanes<S, lanes>::load(s + i)...)));
+        }
+        if (end >= count) break;
+        end += lanes;
+        to = reinterpret_cast<uint64_t>(last) - whole * sizeof(D);
+    }
+    if (count != whole) {
+        using Packed = decltype(simd::Lanes<D, lanes>::pack(f(simd::Lanes<S, lanes>::load(s)...)));
+        simd::store_first<sizeof(D)>(d + whole, simd::load<Packed>(last), count % lanes);
+    }
+}
+
+/* d = f(s...) in the lanes of every repeat whose bit is set. */
+template <typename F, typename D, typename... S>
+__attribute__((noinline)) void walk_strided(F f, uint32_t repeats, uint64_t low, uint64_t high,
+                                            Operand<D> d, Operand<S>... s)
+{
+    constexpr uint32_t lanes = step_lanes<D, S...>;
+    constexpr uint32_t all = (1u << lanes) - 1;
+    uint32_t bits[repeat_lanes<D, S...> / lanes];
+    uint32_t steps = 0;
+    for (uint32_t step = 0; step < repeat_lanes<D, S...> / lanes; ++step) {
+        const uint32_t first = step * lanes;
+        bits[step] = static_cast<uint32_t>((first < 64 ? low : high) >> (first % 64)) & all;
+        if (bits[step] != 0) steps = step + 1;
+    }
     for (uint32_t r = 0; r < repeats; ++r) {
-        const uint32_t active = r + 1 == repeats ? last : length;
-        const uint32_t full = active / lanes;
-        const uint32_t steps = (active + lanes - 1) / lanes;
         for (uint32_t step = 0; step < steps; ++step) {
             const auto packed =
                 simd::Lanes<D, lanes>::pack(f(simd::Lanes<S, lanes>::load(address_of<lanes>(s, r, step))...));
             D* const to = address_of<lanes>(d, r, step);
-            if (__builtin_expect(step < full, 1)) {
+            if (__builtin_expect(bits[step] == all, 1)) {
                 simd::store(to, packed);
             } else {
-                simd::store_first<sizeof(D)>(to, packed, active % lanes);
-            }
-        }
-    }
-}
-
-/* The same under a mask of one bit a lane. */
-template <typename F, typename D, typename... S>
-PYPTO_INLINE void walk_bits(const F& f, uint32_t repeats, uint64_t low, uint64_t high, Operand<D> d,
-                            Operand<S>... s)
-{
-    constexpr uint32_t lanes = step_lanes<D, S...>;
-    constexpr uint32_t whole = repeat_lanes<D, S...>;
-    constexpr uint32_t all = (1u << lanes) - 1;
-    report<lanes, true>(d, repeats, whole);
-    (report<lanes, false>(s, repeats, whole), ...);
-    for (uint32_t r = 0; r < repeats; ++r) {
-        for (uint32_t step = 0; step < whole / lanes; ++step) {
-            const uint32_t first = step * lanes;
-            const uint32_t bits = static_cast<uint32_t>((first < 64 ? low : high) >> (first % 64)) & all;
-            if (bits == 0) continue;
-            const auto packed =
-                simd::Lanes<D, lanes>::pack(f(simd::Lanes<S, lanes>::load(address_of<lanes>(s, r, step))...));
-            D* const to = address_of<lanes>(d, r, step);
-            if (bits == all) {
-                simd::store(to, packed);
-            } else {
-                simd::store_lanes<sizeof(D)>(to, packed, bits);
+                simd::store_lanes<sizeof(D)>(to, packed, bits[step]);
             }
         }
     }
@@ -193,33 +193,58 @@ PYPTO_INLINE void set_mask(uint64_t low, uint64_t high)
     state.mask_high = high;
 }
 
-/* The first `lanes` lanes. */
-PYPTO_INLINE void set_mask_length(uint64_t lanes)
-{
-    AscendC::SetVectorMask<uint8_t>(static_cast<int32_t>(lanes < 128 ? lanes : 128));
-}
-
-/* Op(dst, src..., count). */
+/* Op(dst, src..., count) on `dst` and `src` of any types. */
 template <typename F, typename D, typename... S>
-PYPTO_INLINE void count_form(const F& f, uint32_t count, const AscendC::LocalTensor<D>& d,
+inline void count_form(const F& f, uint32_t count, const AscendC::LocalTensor<D>& d,
                              const AscendC::LocalTensor<S>&... s)
 {
+    constexpr uint32_t lanes = step_lanes<D, S...>;
     on_instruction(PIPE_V);
-    walk(f, 1, count, count, operand(d), operand(s)...);
+    report<lanes, true>(operand(d), 1, count);
+    (report<lanes, false>(operand(s), 1, count), ...);
+    walk_dense<F, D, S...>(f, count, d.GetPhyAddr(), s.GetPhyAddr()...);
     leave_count_form();
+}
+
+/* `repeats` repeats, lanes by mask bits. */
+template <typename F, typename D, typename... S>
+inline void strided(const F& f, uint32_t repeats, uint64_t low, uint64_t high, const Operand<D>& d,
+                          const Operand<S>&... s)
+{
+    constexpr uint32_t lanes = step_lanes<D, S...>;
+    report<lanes, true>(d, repeats, repeat_lanes<D, S...>);
+    (report<lanes, false>(s, repeats, repeat_lanes<D, S...>), ...);
+    walk_strided<F, D, S...>(f, repeats, low, high, d, s...);
+}
+
+PYPTO_INLINE uint64_t low_bits(uint64_t count)
+{
+    return count >= 64 ? ~uint64_t{0} : (uint64_t{1} << count) - 1;
+}
+PYPTO_INLINE uint64_t high_bits(uint64_t count) { return count > 64 ? low_bits(count - 64) : 0; }
+
+template <typename T>
+PYPTO_INLINE Operand<T> advance(const Operand<T>& at, uint64_t repeats)
+{
+    return {reinterpret_cast<T*>(reinterpret_cast<uint64_t>(at.address) + repeats * at.repeat), at.block,
+            at.repeat, at.position};
 }
 
 /* Runs a repeat form under the mask registers as they stand (isSetMask = false, or bit masks). */
 template <typename F, typename D, typename... S>
-PYPTO_INLINE void masked_form(const F& f, uint32_t repeats, Operand<D> d, Operand<S>... s)
+inline void masked_form(const F& f, uint32_t repeats, const Operand<D>& d, const Operand<S>&... s)
 {
     constexpr uint32_t lanes = repeat_lanes<D, S...>;
-    if (state.mask_counter) { /* the total number of elements; the repeat count does not matter */
-        const uint32_t total = static_cast<uint32_t>(state.mask_low);
-        const uint32_t whole = (total + lanes - 1) / lanes;
-        walk(f, whole, lanes, total - (whole - 1) * lanes, d, s...);
-    } else {
-        walk_bits(f, repeats, state.mask_low, state.mask_high, d, s...);
+    if (!state.mask_counter) {
+        strided(f, repeats, state.mask_low, state.mask_high, d, s...);
+        return;
+    }
+    /* counter mode: the total number of elements; the repeat count does not matter */
+    const uint32_t total = static_cast<uint32_t>(state.mask_low);
+    strided(f, total / lanes, ~uint64_t{0}, ~uint64_t{0}, d, s...);
+    if (total % lanes != 0) {
+        strided(f, 1, low_bits(total % lanes), high_bits(total % lanes), advance(d, total / lanes),
+                advance(s, total / lanes)...);
     }
 }
 
@@ -232,7 +257,8 @@ PYPTO_INLINE void refuse_counter_mode()
 
 /* Op(dst, src..., mask, repeat, strides): the first `mask` lanes of every repeat. */
 template <bool isSetMask, typename F, typename D, typename... S>
-PYPTO_INLINE void length_form(const F& f, uint64_t mask, uint32_t repeats, Operand<D> d, Operand<S>... s)
+__attribute__((noinline)) void length_form(const F& f, uint64_t mask, uint32_t repeats, const Operand<D>& d,
+                              const Operand<S>&... s)
 {
     on_instruction(PIPE_V);
     if constexpr (!isSetMask) {
@@ -240,19 +266,23 @@ PYPTO_INLINE void length_form(const F& f, uint64_t mask, uint32_t repeats, Opera
     } else {
         constexpr uint32_t lanes = repeat_lanes<D, S...>;
         refuse_counter_mode();
-        set_mask_length(mask);
-        const uint32_t length = mask < lanes ? static_cast<uint32_t>(mask) : lanes;
-        const bool dense = length == lanes && d.block == kBlockBytes && ((s.block == kBlockBytes) && ...) &&
+        set_mask(low_bits(mask), high_bits(mask));
+        const bool dense = mask >= lanes && d.block == kBlockBytes && ((s.block == kBlockBytes) && ...) &&
                            d.repeat == lanes * sizeof(D) && ((s.repeat == lanes * sizeof(S)) && ...);
-        const uint32_t joined = dense ? repeats * lanes : length; /* dense repeats are one long run */
-        walk(f, dense ? 1 : repeats, joined, joined, d, s...);
+        if (!dense) {
+            strided(f, repeats, low_bits(mask), high_bits(mask), d, s...);
+        } else { /* dense repeats are one long run */
+            report<lanes, true>(d, repeats, lanes);
+            (report<lanes, false>(s, repeats, lanes), ...);
+            walk_dense<F, D, S...>(f, repeats * lanes, d.address, s.address...);
+        }
     }
 }
 
 /* Op(dst, src..., mask[], repeat, strides): one bit a lane. */
 template <bool isSetMask, typename F, typename D, typename... S>
-PYPTO_INLINE void bits_form(const F& f, const uint64_t mask[], uint32_t repeats, Operand<D> d,
-                            Operand<S>... s)
+__attribute__((noinline)) void bits_form(const F& f, const uint64_t mask[], uint32_t repeats, const Operand<D>& d,
+                            const Operand<S>&... s)
 {
     on_instruction(PIPE_V);
     if constexpr (isSetMask) {
@@ -286,24 +316,19 @@ struct Coverage {
     }
 };
 
-PYPTO_INLINE uint64_t low_bits(uint64_t count) { return count >= 64 ? ~uint64_t{0} : (uint64_t{1} << count) - 1; }
-
 /* `count` elements, `lanes` a repeat. */
 PYPTO_INLINE Coverage cover_count(uint32_t count, uint32_t lanes)
 {
     const uint32_t repeats = (count + lanes - 1) / lanes;
     const uint64_t last = count - uint64_t{repeats == 0 ? 0 : repeats - 1} * lanes;
-    const uint64_t high = lanes > 64 ? low_bits(lanes - 64) : 0;
-    return {repeats, low_bits(lanes < 64 ? lanes : 64), high, low_bits(last < 64 ? last : 64),
-            last > 64 ? low_bits(last - 64) : 0};
+    return {repeats, low_bits(lanes), high_bits(lanes), low_bits(last), high_bits(last)};
 }
 
 /* The mask registers as they stand. */
 PYPTO_INLINE Coverage cover_registers(uint32_t repeats, uint32_t lanes)
 {
     if (state.mask_counter) return cover_count(static_cast<uint32_t>(state.mask_low), lanes);
-    const uint64_t low = state.mask_low & low_bits(lanes < 64 ? lanes : 64);
-    const uint64_t high = lanes > 64 ? state.mask_high & low_bits(lanes - 64) : 0;
+    const uint64_t low = state.mask_low & low_bits(lanes), high = state.mask_high & high_bits(lanes);
     return {repeats, low, high, low, high};
 }
 
@@ -313,7 +338,7 @@ PYPTO_INLINE Coverage cover(uint64_t mask, uint32_t repeats, uint32_t lanes)
 {
     if constexpr (isSetMask) {
         refuse_counter_mode();
-        set_mask_length(mask);
+        set_mask(low_bits(mask), high_bits(mask));
     }
     return cover_registers(repeats, lanes);
 }
