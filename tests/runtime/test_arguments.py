@@ -210,6 +210,19 @@ def test_tensor_for_a_scalar_suggests_item() -> None:
     )
 
 
+def test_tensor_for_another_annotation() -> None:
+    assert refusal(torch.Tensor, torch.zeros(2)) == (
+        "ErrCode: F00001  argument 'x' is a tensor, and its annotation torch.Tensor is none of a "
+        "tensor\n"
+        "  expected  pypto.Tensor(shape, dtype) or pypto.Tensor in the annotation\n"
+        "  got       tensor of float32, shape [2], on cpu\n"
+        "  annotated at kernel.py:3:9\n"
+        "  help: write `x: pypto.Tensor`, or leave the annotation out"
+    )
+    assert one(Any, torch.zeros(2)) == one(object, torch.zeros(2)) == free(torch.zeros(2))
+    assert one(Any, 3) == free(3)
+
+
 def test_too_large_without_annotation() -> None:
     with pytest.raises(RtValueError, match="does not fit 64 bits"):
         free(2**70)

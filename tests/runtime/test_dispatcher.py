@@ -107,6 +107,18 @@ def test_add_remove_clear_run(kernels: Kernels) -> None:
         dispatch.add(kernels.variant("echo_kernel", (ECHO,)))
 
 
+def test_number_of_variants_is_bounded(kernels: Kernels) -> None:
+    most = kernels.launcher.MAX_VARIANTS
+    variants = [kernels.add((n,)) for n in range(most + 5)]
+    dispatch = kernels.dispatcher(*variants[:most])
+    assert len(dispatch.variants) == most
+    dispatch(*triple(1))  # the oldest but one, used now
+    for variant in variants[most:]:
+        dispatch.add(variant)
+    assert len(dispatch.variants) == most
+    assert [v in dispatch.variants for v in variants[:7]] == [False, True, *[False] * 4, True]
+
+
 def test_twenty_tensors(kernels: Kernels) -> None:
     tensor = ("tensor", FP32, (8,))
     total = kernels.variant(

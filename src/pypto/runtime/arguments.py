@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import dataclasses
 import enum
+import inspect
 import operator
 import types
 from collections.abc import Callable
@@ -140,14 +141,24 @@ def _refuse(
 
 def _tensor_for_scalar(parameter: Parameter, value: object) -> Diagnostic:
     annotation = parameter.annotation
-    kind = annotation.__name__ if isinstance(annotation, type) else repr(annotation)
+    name = parameter.name
+    if annotation in (int, float, bool) and isinstance(annotation, type):
+        return _refuse(
+            RtTypeError,
+            parameter,
+            value,
+            "is a tensor where a Python value belongs",
+            f"a value of {annotation.__name__}",
+            f"{name}.item() is the number in a tensor of one element",
+        )
+    shown = inspect.formatannotation(annotation)
     return _refuse(
         RtTypeError,
         parameter,
         value,
-        "is a tensor where a Python value belongs",
-        f"a value of {kind}",
-        f"{parameter.name}.item() is the number in a tensor of one element",
+        f"is a tensor, and its annotation {shown} is none of a tensor",
+        "pypto.Tensor(shape, dtype) or pypto.Tensor in the annotation",
+        f"write `{name}: pypto.Tensor`, or leave the annotation out",
     )
 
 

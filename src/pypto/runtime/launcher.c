@@ -152,7 +152,8 @@ PyMODINIT_FUNC PyInit__pypto_launcher(void) {
         PyModule_AddType(module, &ForwarderType) < 0 ||
         PyModule_AddIntConstant(module, "ABI_VERSION", PYPTO_ABI_VERSION) < 0 ||
         PyModule_AddIntConstant(module, "RELEASE_GIL_ABOVE", RELEASE_GIL_ABOVE) < 0 ||
-        PyModule_AddIntConstant(module, "MAX_RANK", MAX_RANK) < 0) {
+        PyModule_AddIntConstant(module, "MAX_RANK", MAX_RANK) < 0 ||
+        PyModule_AddIntConstant(module, "MAX_VARIANTS", MAX_VARIANTS) < 0) {
         Py_DECREF(module);
         return NULL;
     }

@@ -4,7 +4,12 @@
 
 #include "launcher_variant_type.h"
 
+/* Arguments of a call that are kept on the C stack; more need an allocation. */
 enum { LOCAL_SLOTS = 12 };
+
+/* Variants a dispatcher keeps. Each is tried in turn, so more would not be faster than the slow
+ * path; and those made in a scope of options that was left match nothing any more. */
+enum { MAX_VARIANTS = 64 };
 
 typedef struct {
     PyObject_HEAD
@@ -189,6 +194,7 @@ static PyObject* rebuilt(const Dispatcher* self, PyObject* first, PyObject* with
     if (list && first && PyList_Append(list, first) < 0) Py_CLEAR(list);
     for (Py_ssize_t i = 0; list && i < PyTuple_GET_SIZE(self->variants); i++) {
         PyObject* variant = PyTuple_GET_ITEM(self->variants, i);
+        if (PyList_GET_SIZE(list) == MAX_VARIANTS) break;
         if (variant == first || variant == without) continue;
         if (((Variant*)variant)->epoch != current_epoch) continue;
         if (PyList_Append(list, variant) < 0) Py_CLEAR(list);
@@ -311,7 +317,8 @@ static PyObject* dispatcher_repr(Dispatcher* self) {
 
 static PyMethodDef dispatcher_methods[] = {
     {"add", (PyCFunction)dispatcher_add, METH_O,
-     "add(variant): try this variant first; drops those of older epochs"},
+     "add(variant): try this variant first; drops those of older epochs, and of more than\n"
+     "MAX_VARIANTS the ones that were used least recently"},
     {"remove", (PyCFunction)dispatcher_remove, METH_O, "remove(variant): try it no longer"},
     {"clear", (PyCFunction)dispatcher_clear_variants, METH_NOARGS, "clear(): forget all variants"},
     {"run", (PyCFunction)dispatcher_run, METH_O, run_doc},

@@ -50,7 +50,8 @@ class Parameter:
 
     @property
     def annotated(self) -> bool:
-        return self.annotation is not inspect.Parameter.empty
+        """Whether the annotation says something: ``Any`` and ``object`` do not."""
+        return self.annotation not in (inspect.Parameter.empty, Any, object)
 
     @property
     def notes(self) -> tuple[str, ...]:
