@@ -7,16 +7,27 @@ and line are filled in already; this module selects, prints and writes.
 
 from __future__ import annotations
 
+import datetime
 import functools
 import os
 import sys
 import threading
+import time
 from collections.abc import Mapping
 from dataclasses import dataclass
 
 from pypto.error import Diagnostic, FeValueError, PyptoGeneralError
 
-__all__ = ["LEVELS", "DumpRequest", "parse_levels", "request", "set_request", "show"]
+__all__ = [
+    "LEVELS",
+    "DumpRequest",
+    "debug_directory",
+    "parse_levels",
+    "request",
+    "set_request",
+    "show",
+    "write",
+]
 
 LEVELS = ("tensor", "tile", "ascendc")
 """The levels of a compilation that can be shown, in the order of compilation."""
@@ -100,6 +111,41 @@ def show(levels: Mapping[str, str], name: str) -> None:
             _write(wanted.directory, name, level, text)
         else:
             _print(name, level, text)
+
+
+def write(levels: Mapping[str, str], name: str, directory: str) -> None:
+    """Write every level of the kernel ``name`` to ``directory``."""
+    for level, text in levels.items():
+        _write(directory, name, level, text)
+
+
+@functools.cache
+def debug_directory(*, fixed: bool) -> str:
+    """Where ``compile_debug_mode`` writes: a folder of this run, or the one of every run."""
+    if fixed:
+        return os.path.join("output", "pypto")
+    stamp = time.strftime("%Y%m%d_%H%M%S")
+    return os.path.join("output", f"output_{stamp}_{os.getpid()}")
+
+
+def write(levels: Mapping[str, str], name: str, directory: str) -> None:
+    """Write all of ``levels`` to ``directory``, under the names that :func:`show` gives them."""
+    for level, text in levels.items():
+        _write(directory, name, level, text if text.endswith("\n") else text + "\n")
+
+
+@functools.cache
+def debug_directory(*, fixed: bool) -> str:
+    """Where ``compile_debug_mode`` writes.
+
+    ``fixed``: ``pypto`` in ``ASCEND_WORK_PATH`` or in the working directory, the same for each run.
+    Otherwise a new directory for each process, in ``TILE_FWK_OUTPUT_DIR`` or ``output``.
+    """
+    if fixed:
+        return os.path.abspath(os.path.join(os.environ.get("ASCEND_WORK_PATH") or ".", "pypto"))
+    now = datetime.datetime.now()
+    run = f"output_{now:%Y%m%d_%H%M%S_%f}_{os.getpid()}"
+    return os.path.abspath(os.path.join(os.environ.get("TILE_FWK_OUTPUT_DIR") or "output", run))
 
 
 def _print(name: str, level: str, text: str) -> None:

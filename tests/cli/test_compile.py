@@ -112,10 +112,12 @@ def test_a_kernel_that_cannot_be_built(folder: Path) -> None:
 
 
 def test_source_alone(folder: Path) -> None:
-    done = _compile(folder, "kernels.py:second", "--target", "source", "--arch", "ascend910_93")
+    target = ("--target", "source", "--arch", "ascend910_93", "--output", "made")
+    done = _compile(folder, "kernels.py:second", *target)
     assert done.returncode == 0, done.stderr
-    path = Path(done.stdout.splitlines()[0].split()[-1])
-    assert "ascend910_93" in path.read_text()
+    assert done.stdout.splitlines()[0].split()[-1] == "made/second.cpp"
+    assert "ascend910_93" in (folder / "made" / "second.cpp").read_text()
+    assert not (folder / "cache" / "entries").exists()
 
 
 def test_sizes_that_annotations_leave_open(folder: Path) -> None:
@@ -139,6 +141,10 @@ def test_sizes_that_annotations_leave_open(folder: Path) -> None:
         (
             ["kernels.py", "--shape", "y=4"],
             "--shape names y, which is a parameter of no kernel here; there are out, x",
+        ),
+        (
+            ["kernels.py", "--output", "made"],
+            "--output goes with --target source; binaries go to the cache",
         ),
         (["kernels.py", "-j", "0"], "-j needs a positive number of compilations, got 0"),
         (

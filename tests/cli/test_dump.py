@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -123,3 +124,27 @@ def test_directory_that_cannot_be_written(tmp_path: Path) -> None:
         f"ErrCode: F00003  The Ascend C of 'k' cannot be written to {target}: Not a directory\n"
         "  help: name a directory that you can write."
     )
+
+
+def test_writes_all_levels(tmp_path: Path) -> None:
+    _dump.write(LEVELS, "k", str(tmp_path))
+    assert {path.name: path.read_text() for path in tmp_path.iterdir()} == {
+        "k.tensor.txt": "T\n",
+        "k.tile.txt": "L\n",
+        "k.cpp": "A\n",
+    }
+
+
+def test_debug_directories(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("TILE_FWK_OUTPUT_DIR", "runs")
+    monkeypatch.delenv("ASCEND_WORK_PATH", raising=False)
+    _dump.debug_directory.cache_clear()
+    try:
+        assert _dump.debug_directory(fixed=True) == str(tmp_path / "pypto")
+        made = Path(_dump.debug_directory(fixed=False))
+        assert made.parent == tmp_path / "runs"
+        assert made.name.startswith("output_") and made.name.endswith(f"_{os.getpid()}")
+        assert _dump.debug_directory(fixed=False) == str(made)
+    finally:
+        _dump.debug_directory.cache_clear()

@@ -79,6 +79,9 @@ def _parser() -> argparse.ArgumentParser:
         help="sizes of a tensor parameter whose annotation leaves them open; may be repeated",
     )
     compile_parser.add_argument(
+        "--output", metavar="DIR", help="where --target source writes (default: here)"
+    )
+    compile_parser.add_argument(
         "-j", "--jobs", type=int, metavar="N", help="compilations at once (default: all cores)"
     )
 

@@ -39,17 +39,19 @@ def compile_command(parsed: argparse.Namespace) -> int:
             _check_arch(parsed.arch)
         kernels = _kernels(parsed.module)
         _check_shapes(shapes, kernels)
+        if parsed.output is not None and parsed.target != "source":
+            raise _NotHere("--output goes with --target source; binaries go to the cache")
     except (_NotHere, PyptoError) as error:
         print(f"pypto compile: {error}", file=sys.stderr)
         return 2
     jobs = min(len(kernels), parsed.jobs or os.cpu_count() or 1)
-    return _compile_all(kernels, parsed.target, parsed.arch, shapes, jobs, console)
+    how = {"target": parsed.target, "arch": parsed.arch, "directory": parsed.output}
+    return _compile_all(kernels, how, shapes, jobs, console)
 
 
 def _compile_all(
     kernels: Mapping[str, Any],
-    target: str,
-    arch: str | None,
+    how: Mapping[str, str | None],
     shapes: Mapping[str, tuple[int, ...]],
     jobs: int,
     console: Console,
@@ -66,7 +68,7 @@ def _compile_all(
         running = {}
         for name, kernel in kernels.items():
             chosen = {key: value for key, value in shapes.items() if key in _parameters(kernel)}
-            future = pool.submit(kernel.compile, target=target, arch=arch, shapes=chosen)
+            future = pool.submit(kernel.compile, **how, shapes=chosen)
             running[future] = name
         for future in as_completed(running):
             report = future.result()
