@@ -251,12 +251,14 @@ def test_a_directory_that_others_can_write_is_refused(tmp_path: Path, mode: int,
     )
 
 
-@pytest.mark.parametrize("umask", [0o077, 0o000])
+@pytest.mark.parametrize("umask", [0o077, 0o002, 0o000])
 def test_the_umask_does_not_matter(tmp_path: Path, umask: int) -> None:
     before = os.umask(umask)
     try:
         root = tmp_path / "cache"
         store = CacheStore(str(root))
+        toolchain_for(store, real_compiler())  # the memo is what is written first
+        assert stat.S_IMODE(root.stat().st_mode) == 0o700
         entry = store.get_or_build(KEY, "add", fill)
         assert CacheStore(str(root)).load(KEY) == entry
     finally:

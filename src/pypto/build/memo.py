@@ -13,6 +13,7 @@ import time
 from collections.abc import Iterable
 
 from pypto.build.files import prune_oldest, write_atomically
+from pypto.build.place import prepare_root
 
 __all__ = ["FileState", "Memo", "file_state"]
 
@@ -31,7 +32,7 @@ def file_state(path: str) -> FileState:
 
 
 class Memo:
-    """Records in ``directory``, or none at all where it is None."""
+    """Records in ``directory``, the room of that name in a cache; none at all where it is None."""
 
     __slots__ = ("_directory",)
 
@@ -68,7 +69,8 @@ class Memo:
             return
         data = text.encode()
         try:
-            os.makedirs(os.path.dirname(path), mode=0o700, exist_ok=True)
+            if not os.path.isdir(os.path.dirname(path)):
+                prepare_root(os.path.dirname(os.path.dirname(path)))
             write_atomically(path, hashlib.sha256(data).hexdigest().encode() + b"\n" + data)
             prune_oldest(os.path.dirname(path), _MAX_RECORDS)
         except OSError:

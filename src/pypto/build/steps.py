@@ -41,7 +41,7 @@ _LIBRARY = os.path.join(RUNTIME, "library")
 # The prelude, not the twin's own header, is precompiled: the include inside a kernel's text is
 # then skipped by the header's guard, under whatever path it is found.
 PRELUDE = "prelude.h"
-_PRELUDE_TEXT = '#include "kernel_operator.h"\n'
+_PRELUDE_TEXT = '#include "kernel_operator.h"\n#include "pypto_launch.h"\n'
 
 
 @dataclass(frozen=True, slots=True)
