@@ -12,7 +12,6 @@ import functools
 import os
 import sys
 import threading
-import time
 from collections.abc import Mapping
 from dataclasses import dataclass
 
@@ -114,21 +113,6 @@ def show(levels: Mapping[str, str], name: str) -> None:
 
 
 def write(levels: Mapping[str, str], name: str, directory: str) -> None:
-    """Write every level of the kernel ``name`` to ``directory``."""
-    for level, text in levels.items():
-        _write(directory, name, level, text)
-
-
-@functools.cache
-def debug_directory(*, fixed: bool) -> str:
-    """Where ``compile_debug_mode`` writes: a folder of this run, or the one of every run."""
-    if fixed:
-        return os.path.join("output", "pypto")
-    stamp = time.strftime("%Y%m%d_%H%M%S")
-    return os.path.join("output", f"output_{stamp}_{os.getpid()}")
-
-
-def write(levels: Mapping[str, str], name: str, directory: str) -> None:
     """Write all of ``levels`` to ``directory``, under the names that :func:`show` gives them."""
     for level, text in levels.items():
         _write(directory, name, level, text if text.endswith("\n") else text + "\n")
@@ -157,7 +141,10 @@ def _print(name: str, level: str, text: str) -> None:
         return
     # The Ascend C text is printed bare, so that it can be redirected to a file and compiled.
     heading = "" if level == "ascendc" else f"=== {_TITLES[level]} of {name} ===\n"
-    sys.stdout.write(heading + text)
+    encoding = sys.stdout.encoding or "utf-8"
+    # Python text may hold what the terminal cannot show; a dump must not fail for it.
+    shown = (heading + text).encode(encoding, "backslashreplace").decode(encoding)
+    sys.stdout.write(shown)
     sys.stdout.flush()
 
 
