@@ -42,9 +42,8 @@ class Generated:
     name: str
 
 
-def generate(program: Program, target: Target, alias: tuple[int, ...]) -> Generated:
-    """The views of ``program``. Tensors with one ``alias`` number are one pointer each still."""
-    del alias  # each parameter keeps its own pointer: equal ones are equal at run time
+def generate(program: Program, target: Target) -> Generated:
+    """The views of ``program`` for ``target``."""
     return _Writer(program, target).write()
 
 

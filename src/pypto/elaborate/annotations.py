@@ -5,6 +5,7 @@ from __future__ import annotations
 import inspect
 import types
 import typing
+from collections.abc import Mapping
 
 from pypto.elaborate.parse import ParsedFunction
 from pypto.error import Diagnostic, FeTypeError, FeValueError, PyptoError, Span
@@ -113,11 +114,14 @@ def _holds_tensor(annotation: object) -> bool:
 
 
 def signature_of(
-    function: types.FunctionType, constants: dict[str, object] | None = None
+    function: types.FunctionType,
+    constants: Mapping[str, object] | None = None,
+    shapes: Mapping[str, tuple[int, ...]] | None = None,
 ) -> CallSignature:
     """The signature that the annotations alone describe, for compiling without a call.
 
     ``constants`` gives values of parameters that are no tensors; defaults stand in for the rest.
+    ``shapes`` gives sizes where an annotation leaves rank or static sizes open.
     ``int`` and ``float`` parameters without a given value stay run-time scalars. Raises FeTypeError
     or FeValueError for a parameter of which too little is known.
     """
@@ -129,7 +133,7 @@ def signature_of(
         tensor = annotation_of(annotation)
         names.append(name)
         if tensor is not None:
-            parameters.append(_tensor(name, tensor))
+            parameters.append(_tensor(name, tensor, (shapes or {}).get(name)))
         elif name not in constants and annotation in (int, float):
             parameters.append(ScalarSignature(annotation.__name__, True))
         elif name in constants or parameter.default is not inspect.Parameter.empty:
@@ -140,22 +144,53 @@ def signature_of(
     return CallSignature(tuple(names), tuple(parameters), tuple(range(tensors)))
 
 
-def _tensor(name: str, annotation: TensorAnnotation) -> TensorSignature:
-    if annotation.shape is None or annotation.open or annotation.dtype is None:
+def _tensor(
+    name: str, annotation: TensorAnnotation, given: tuple[int, ...] | None
+) -> TensorSignature:
+    dtype = annotation.dtype
+    if dtype is None:
         _refuse(
-            f"the annotation of '{name}' does not say its shape and dtype",
+            f"the annotation of '{name}' does not say its dtype",
             f"annotate it fully, {annotation} is too little, or call the kernel with tensors",
         )
-    if StatusType.STATIC in annotation.shape:
+    axes: tuple[object, ...] = annotation.shape or ()
+    if annotation.shape is None or annotation.open:
+        if given is None or len(given) < len(axes):
+            _refuse(
+                f"the annotation of '{name}' does not say its shape",
+                f"give the sizes of '{name}' (--shape {name}=4,8), annotate them, or call the "
+                "kernel with tensors",
+            )
+        axes = (*axes, *given[len(axes) :])
+    if given is not None and len(given) != len(axes):
         _refuse(
-            f"the annotation of '{name}' leaves a static size open",
-            "write the size as a number, or call the kernel with tensors",
+            f"the shape given for '{name}' has {len(given)} sizes, its annotation {len(axes)}",
+            f"give {len(axes)} sizes",
         )
-    sizes = tuple(int(axis) if isinstance(axis, int) else None for axis in annotation.shape)
-    axis_names = tuple(
-        str(axis) if isinstance(axis, NamedAxis) else None for axis in annotation.shape
-    )
-    return TensorSignature(annotation.dtype, sizes, axis_names)
+    sizes = tuple(_size(name, axis, given, at) for at, axis in enumerate(axes))
+    axis_names = tuple(str(axis) if isinstance(axis, NamedAxis) else None for axis in axes)
+    return TensorSignature(dtype, sizes, axis_names)
+
+
+def _size(name: str, axis: object, given: tuple[int, ...] | None, at: int) -> int | None:
+    """The size that a binary may rely on in one axis; None for a dynamic one."""
+    wanted = None if given is None else given[at]
+    if isinstance(axis, int) and not isinstance(axis, StatusType):
+        if wanted is not None and wanted != axis:
+            _refuse(
+                f"the shape given for '{name}' has {wanted} in axis {at}, its annotation {axis}",
+                "give the annotated size",
+            )
+        return int(axis)
+    if axis is StatusType.STATIC:
+        if wanted is None:
+            _refuse(
+                f"the annotation of '{name}' leaves a static size open",
+                f"give its sizes (--shape {name}=4,8), write the size as a number, or call the "
+                "kernel with tensors",
+            )
+        return wanted
+    return None
 
 
 def _refuse(message: str, help: str) -> typing.NoReturn:

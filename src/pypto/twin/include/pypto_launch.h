@@ -3,7 +3,7 @@
 #ifndef PYPTO_LAUNCH_H
 #define PYPTO_LAUNCH_H
 
-#include "pypto_abi.h"
+#include "../../runtime/pypto_abi.h"
 
 namespace pypto_launch {
 

@@ -1,0 +1,189 @@
+"""The decorator: a kernel object that parses nothing until it is called or compiled."""
+
+from __future__ import annotations
+
+import functools
+import inspect
+import threading
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, overload
+
+from pypto._options import Options, validate_families
+from pypto.elaborate.source import KernelSource
+
+if TYPE_CHECKING:
+    from pypto.error import PyptoError
+    from pypto.runtime.dispatch import Kernel
+    from pypto.runtime.parameters import Parameter
+
+__all__ = ["CompileReport", "JitFunction", "jit"]
+
+OptionMap = Mapping[str, object]
+
+
+@dataclass(frozen=True, slots=True)
+class CompileReport:
+    """What :meth:`JitFunction.compile` did.
+
+    ``state``: ``compiled``, ``cached`` or ``failed`` (then ``error`` says why). ``key`` and
+    ``path`` are those of the cache entry, or of the written text.
+    """
+
+    kernel: str
+    key: str
+    state: str
+    error: PyptoError | None
+    seconds: float
+    path: str
+
+
+class JitFunction:
+    """A kernel: call it with torch tensors, or :meth:`compile` it without."""
+
+    def __init__(self, function: Callable[..., Any], options: Options) -> None:
+        self._source = KernelSource.capture(function)
+        self._options = options
+        self._scope: Options | None = getattr(function, "__pypto_options__", None)
+        self._kernel: Kernel | None = None
+        self._lock = threading.Lock()
+        self._target: Callable[..., None] = self._first_call
+        functools.update_wrapper(self, self._source.function)
+
+    def __call__(self, *args: Any, **kwargs: Any) -> None:
+        return self._target(*args, **kwargs)
+
+    def __repr__(self) -> str:
+        return f"<pypto kernel {self._source.function.__qualname__}>"
+
+    def __get__(self, instance: object, owner: object = None) -> JitFunction:
+        # As a class attribute a kernel is a static function: kernels have no self.
+        return self
+
+    def __reduce__(self) -> str:
+        return self._source.function.__qualname__
+
+    @property
+    def signature(self) -> inspect.Signature:
+        """The Python signature of the kernel."""
+        return inspect.signature(self._source.function)
+
+    def with_options(self, options: Options) -> JitFunction:
+        """The same kernel under an option scope of its own (``@pypto.options`` above ``@jit``)."""
+        made = JitFunction(self._source.function, self._options)
+        made._scope = options if self._scope is None else options.merged(self._scope)
+        return made
+
+    def _parameters(self) -> tuple[Parameter, ...]:
+        from pypto.runtime.parameters import parameters_of
+
+        function = self._source.function
+        code = function.__code__
+        return parameters_of(function, f"{self._source.filename}:{code.co_firstlineno}")
+
+    def _first_call(self, *args: Any, **kwargs: Any) -> None:
+        with self._lock:
+            if self._kernel is None:
+                from pypto.runtime.dispatch import Kernel
+
+                kernel = Kernel(self._source, self._parameters(), self._options, self._scope)
+                _forward(type(self), kernel.launcher)
+                self._kernel = kernel
+                self._target = kernel.dispatcher
+        self._target(*args, **kwargs)
+
+    def compile(
+        self,
+        *,
+        target: str = "cpu",
+        arch: str | None = None,
+        shapes: Mapping[str, tuple[int, ...]] | None = None,
+        values: Mapping[str, object] | None = None,
+        directory: str | None = None,
+    ) -> CompileReport:
+        """Compile from the annotations alone; a later call with such arguments finds the binary.
+
+        ``target``: ``cpu`` (a binary for the CPU twin) or ``source`` (the Ascend C text, written
+        to ``directory`` or the working directory). ``arch``: the chip. ``shapes``: sizes of
+        tensors whose annotation leaves them open; ``values``: values of scalar parameters.
+        Errors of the kernel are in the report, not raised.
+        """
+        from pypto.error import PyptoError
+        from pypto.runtime.precompile import precompile
+
+        start = time.perf_counter()
+        name = self._source.function.__name__
+        try:
+            key, state, path = precompile(
+                self._source,
+                self._parameters(),
+                self._options,
+                self._scope,
+                target=target,
+                arch=arch,
+                shapes=shapes or {},
+                values=values or {},
+                directory=directory,
+            )
+        except PyptoError as error:
+            return CompileReport(name, "", "failed", error, time.perf_counter() - start, "")
+        return CompileReport(name, key, state, None, time.perf_counter() - start, path)
+
+
+def _forward(cls: type[JitFunction], launcher: Any) -> None:
+    """Let calls of kernel objects go to their target without a Python frame."""
+    if not isinstance(cls.__dict__.get("__call__"), launcher.Forwarder):
+        cls.__call__ = launcher.Forwarder("_target")  # type: ignore[method-assign]
+
+
+@overload
+def jit(func: Callable[..., Any], /) -> JitFunction: ...
+@overload
+def jit(
+    func: None = None,
+    *,
+    host_options: OptionMap | None = None,
+    codegen_options: OptionMap | None = None,
+    pass_options: OptionMap | None = None,
+    runtime_options: OptionMap | None = None,
+    verify_options: OptionMap | None = None,
+    debug_options: OptionMap | None = None,
+    new_ir: bool = True,
+    create_new_logical_tensor: bool = False,
+) -> Callable[[Callable[..., Any]], JitFunction]: ...
+
+
+def jit(
+    func: Callable[..., Any] | None = None,
+    *,
+    host_options: OptionMap | None = None,
+    codegen_options: OptionMap | None = None,
+    pass_options: OptionMap | None = None,
+    runtime_options: OptionMap | None = None,
+    verify_options: OptionMap | None = None,
+    debug_options: OptionMap | None = None,
+    new_ir: bool = True,
+    create_new_logical_tensor: bool = False,
+) -> JitFunction | Callable[[Callable[..., Any]], JitFunction]:
+    """Make a kernel of a Python function. Used bare or with options.
+
+    The function is not run: its source text is compiled to Ascend C at the first call with
+    arguments of a kind, and the binary is cached on disk. Options are checked here; the function's
+    text is not looked at before it is needed. ``new_ir`` and ``create_new_logical_tensor`` choose
+    between front ends of the reference framework and have no meaning here.
+    """
+    del new_ir, create_new_logical_tensor
+    options = validate_families(
+        {
+            "codegen_options": codegen_options,
+            "host_options": host_options,
+            "pass_options": pass_options,
+            "runtime_options": runtime_options,
+            "verify_options": verify_options,
+            "debug_options": debug_options,
+        }
+    )
+    if func is not None:
+        return JitFunction(func, options)
+    return lambda function: JitFunction(function, options)

@@ -1,0 +1,336 @@
+"""Calls that the launcher hands over: checked, looked up, compiled, prepared, run."""
+
+from __future__ import annotations
+
+import functools
+import os
+import threading
+from collections.abc import Mapping
+from types import ModuleType
+from typing import TYPE_CHECKING, Any, NoReturn
+
+from pypto import _dump, _options, target
+from pypto._options import Options
+from pypto.elaborate.captures import CapturedRead, Unreadable, evaluate, launcher_rows
+from pypto.build.steps import KINDS
+from pypto.error import Diagnostic, FeValueError, PyptoGeneralError, RtValueError
+from pypto.ir.signature import CallSignature, TensorSignature
+from pypto._options.modes import CompStage, RunMode
+from pypto.runtime import cpu
+from pypto.runtime.arguments import bind, classify, normalise, plain_scalars, variant_params
+from pypto.runtime.lookup import Found, Lookup, Request
+from pypto.runtime.npu import refuse_npu
+from pypto.runtime.parameters import NO_DEFAULT, Parameter
+from pypto.runtime.tensor_checks import is_tensor
+
+if TYPE_CHECKING:
+    from pypto.elaborate import KernelSource
+
+__all__ = ["Kernel"]
+
+_OVERFLOW, _DIVISION, _PRECONDITION = 1, 2, 16  # PyptoKernel.run's results
+
+
+class _Process:
+    """What all kernels of the process share: the launcher, the runtime library, the cache."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._lookup: Lookup | None = None
+        self._launcher: ModuleType | None = None
+        self._runtime: cpu.Runtime | None = None
+
+    @property
+    def lookup(self) -> Lookup:
+        with self._lock:
+            if self._lookup is None:
+                self._lookup = Lookup()
+            return self._lookup
+
+    def tools(self) -> tuple[Any, cpu.Runtime]:
+        """The launcher module and the runtime library, built and loaded at first use."""
+        lookup = self.lookup
+        with self._lock:
+            if self._launcher is None or self._runtime is None:
+                from pypto.build import steps
+                from pypto.runtime.torch_bridge import connect
+
+                tools = (lookup.store, lookup.toolchain)
+                launcher = _load_module(steps.launcher_module(*tools))
+                connect(launcher)  # type: ignore[arg-type]
+                launcher.set_scope_variable(_options.SCOPE_SERIAL)  # type: ignore[attr-defined]
+                _options.on_global_change(launcher.bump_epoch)  # type: ignore[attr-defined]
+                self._runtime = cpu.load_runtime(steps.runtime_library(*tools))
+                self._launcher = launcher
+            return self._launcher, self._runtime
+
+
+def _load_module(path: str) -> ModuleType:
+    import importlib.machinery
+    import importlib.util
+
+    loader = importlib.machinery.ExtensionFileLoader("_pypto_launcher", path)
+    spec = importlib.util.spec_from_loader("_pypto_launcher", loader)
+    assert spec is not None
+    module = importlib.util.module_from_spec(spec)
+    loader.exec_module(module)
+    return module
+
+
+PROCESS = _Process()
+
+
+class _Variant:
+    """A launcher variant and what the slow path needs to find it again."""
+
+    __slots__ = ("found", "options_key", "variant", "written", "whole")
+
+    def __init__(self, found: Found, options_key: str, variant: Any) -> None:
+        self.found = found
+        self.options_key = options_key
+        self.variant = variant
+        self.written = frozenset(found.entry.data["written"])
+        self.whole = frozenset(found.entry.data["whole"])
+
+
+class Kernel:
+    """One decorated function at run time: its dispatcher and the variants known so far."""
+
+    def __init__(
+        self,
+        source: KernelSource,
+        parameters: tuple[Parameter, ...],
+        decorator: Options,
+        scope: Options | None,
+    ) -> None:
+        self.source = source
+        self.name = source.function.__name__
+        self.parameters = parameters
+        self.decorator = decorator
+        self.scope = scope
+        self.variants: list[_Variant] = []
+        self._lock = threading.RLock()
+        launcher, self.runtime = PROCESS.tools()
+        self.launcher = launcher
+        defaults = {p.name: p.default for p in parameters if p.default is not NO_DEFAULT}
+        names = tuple(p.name for p in parameters)
+        self.dispatcher = launcher.Dispatcher(self.name, names, defaults, self.call)
+
+    # --- a call that no variant took ---
+
+    def call(self, args: tuple[object, ...], kwargs: Mapping[str, object]) -> None:
+        """Check, find or make the binary, prepare the arguments, run. Returns None."""
+        values = bind(self.name, self.parameters, args, kwargs)
+        epoch, scope = self.launcher.epoch(), self.launcher.scope()
+        options = _options.resolve(self.decorator, scope=self.scope)
+        _options.warn(options)
+        staging = _staging(options, values)
+        signature = classify(self.parameters, values, staging)
+        plain = plain_scalars(signature, values)
+        by_name = dict(zip(signature.names, plain, strict=True))
+        chosen = target.get(options.soc_version)
+        request = Request(self.source, signature, by_name, options, chosen, build_kind())
+        if options.compile_stage != CompStage.ALL_COMPLETE:
+            self._compile_only(request, options)
+            return
+        with self._lock:
+            variant = self._known(request) or self._find(request, epoch, scope)
+        prepared = normalise(
+            self.name, self.parameters, plain, variant.written, whole=variant.whole, staging=staging
+        )
+        if variant.variant(prepared.args) is False:
+            self._aliased_copies(request, prepared.args, epoch, scope)
+        prepared.finish()
+
+    def _aliased_copies(
+        self, request: Request, args: tuple[object, ...], epoch: object, scope: object
+    ) -> None:
+        """Copies changed which tensors are one memory: the call as it stands after copying."""
+        signature = classify(self.parameters, args, None)
+        again = Request(
+            request.source, signature, request.values, request.options, request.target, request.kind
+        )
+        with self._lock:
+            variant = self._known(again) or self._find(again, epoch, scope)
+        if variant.variant(args) is False:
+            raise PyptoGeneralError(
+                f"{self.name}: the compiled kernel does not take arguments it was compiled for; "
+                "this is a defect of pypto"
+            )
+
+    def _known(self, request: Request) -> _Variant | None:
+        """A variant found before for such a call, with its captured values unchanged."""
+        key = request.options.as_key()
+        function = self.source.function
+        for known in self.variants:
+            if known.options_key != key or known.found.entry is None:
+                continue
+            if not _covers(known.found.signature, request):
+                continue
+            if all(evaluate(r, function) == r.digest for r in known.found.reads):
+                return known
+        return None
+
+    def _find(self, request: Request, epoch: object, scope: object) -> _Variant:
+        found = PROCESS.lookup.find(request)
+        assert found is not None
+        self._show(found, request)
+        made = self._make_variant(found, request, epoch, scope)
+        self.variants.append(made)
+        self.dispatcher.add(made.variant)
+        return made
+
+    def _make_variant(
+        self, found: Found, request: Request, epoch: object, scope: object
+    ) -> _Variant:
+        data = found.entry.data
+        binary = cpu.load(found.entry.path("kernel.so"), data["symbol"])
+        rows = self._captures(found.reads)
+        variant = self.launcher.Variant(
+            entry=binary.address,
+            runtime=self.runtime.address,
+            owner=(binary.owner, self.runtime.owner),
+            params=variant_params(found.signature),
+            ints=tuple(tuple(i) for i in data["ints"]),
+            floats=tuple(data["floats"]),
+            alias=found.signature.alias,
+            written=tuple(
+                p.name in data["written"]
+                for p, s in zip(self.parameters, found.signature.parameters, strict=True)
+                if isinstance(s, TensorSignature)
+            ),
+            captures=rows,
+            explain=_Explain(self.name, found),
+            epoch=epoch,
+            scope=scope,
+        )
+        return _Variant(found, request.options.as_key(), variant)
+
+    def _captures(self, reads: tuple[CapturedRead, ...]) -> tuple[object, ...]:
+        try:
+            rows = launcher_rows(reads, self.source.function)
+        except Unreadable:
+            rows = None  # an absent name: compared by the slow path
+        if rows is not None:
+            return rows
+        # The reads cannot be compared by pointer: a row that never matches sends every call here.
+        return (({}, "never", None),)
+
+    # --- compiling without a call ---
+
+    def _compile_only(self, request: Request, options: Options) -> None:
+        from pypto.compiler import compile_kernel
+
+        last = {CompStage.TENSOR_GRAPH: "tensor", CompStage.TILE_GRAPH: "tile"}
+        stage = options.compile_stage
+        if stage == CompStage.CODEGEN_BINARY:
+            found = PROCESS.lookup.find(request)
+            assert found is not None
+            self._show(found, request)
+            return
+        compilation = compile_kernel(
+            request.source, request.signature, options, request.values, request.target,
+            last.get(stage, "ascendc"),
+        )  # fmt: skip
+        _dump.show({n: compilation.display(n) for n in compilation.texts}, self.name)
+
+    def _show(self, found: Found, request: Request) -> None:
+        """Show the levels when asked for; a binary from the cache is elaborated again for it."""
+        wanted = _dump.request()
+        directory = _debug_directory(request.options)
+        if wanted is None and directory is None:
+            return
+        compilation = found.compilation
+        if compilation is None:
+            from pypto.compiler import compile_kernel
+
+            compilation = compile_kernel(
+                request.source, request.signature, request.options, request.values, request.target
+            )
+        levels = {n: compilation.display(n) for n in compilation.texts}
+        _dump.show(levels, self.name)
+        if directory is not None:
+            _dump.write(levels, self.name, directory)
+
+
+def _covers(signature: CallSignature, request: Request) -> bool:
+    """True when a binary for ``signature`` serves the request's call."""
+    from pypto.elaborate.digests import digest
+    from pypto.ir.signature import ConstantSignature
+
+    if signature.alias != request.signature.alias:
+        return False
+    for name, have, want in zip(
+        signature.names, signature.parameters, request.signature.parameters, strict=True
+    ):
+        if isinstance(have, ConstantSignature):
+            if isinstance(want, TensorSignature):
+                return False
+            if digest(have.value) != digest(request.values[name]):
+                return False
+        elif have != want:
+            return False
+    return True
+
+
+@functools.cache
+def build_kind() -> str:
+    """Which build of the twin kernels run on: PYPTO_TWIN, read once; ``fast`` by default."""
+    kind = os.environ.get("PYPTO_TWIN") or "fast"
+    if kind not in KINDS:
+        raise FeValueError(
+            f"PYPTO_TWIN must be one of {', '.join(sorted(KINDS))}, got {kind!r}"
+        )
+    return kind
+
+
+def _debug_directory(options: Options) -> str | None:
+    """compile_debug_mode: 1 writes all levels to a new folder a run, 2 to a fixed one."""
+    mode = options.compile_debug_mode
+    if not mode:
+        return None
+    return _dump.debug_directory(fixed=mode == 2)
+
+
+def _staging(options: Options, values: tuple[object, ...]) -> cpu.DeviceStaging | None:
+    """How the call's tensors reach the CPU twin; refuses what the NPU would have to run."""
+    devices = {str(v.device.type) for v in values if is_tensor(v)}
+    mode = options.run_mode
+    if mode == RunMode.NPU or (mode is None and "npu" in devices):
+        refuse_npu(mode, devices)
+    return cpu.DeviceStaging("npu") if "npu" in devices else None
+
+
+class _Explain:
+    """Raises the error that a kernel's refusal of a call stands for."""
+
+    __slots__ = ("found", "name")
+
+    def __init__(self, name: str, found: Found) -> None:
+        self.name = name
+        self.found = found
+
+    def __call__(self, code: int, args: tuple[object, ...]) -> NoReturn:
+        if code in (_OVERFLOW, _DIVISION):
+            what = "overflows 64 bits" if code == _OVERFLOW else "divides by zero"
+            raise RtValueError(
+                f"{self.name}: a size or scalar expression of the kernel {what} for these arguments"
+            )
+        condition = self.found.entry.data["conditions"][code - _PRECONDITION]
+        shapes = ", ".join(
+            f"{n} {list(v.shape)}" if is_tensor(v) else f"{n} {v!r}"
+            for n, v in zip(self.found.signature.names, args, strict=True)
+        )
+        raise RtValueError(
+            [
+                Diagnostic(
+                    RtValueError,
+                    RtValueError.default_code,
+                    f"{self.name}: {condition['text']}",
+                    got=shapes,
+                    notes=(f"needed at {condition['where']} (function+line)",),
+                )
+            ]
+        )
+
+
