@@ -76,20 +76,19 @@ def _check_callable(frame: Frame, function: types.FunctionType, path: Path, span
             FeTypeError, f"a kernel cannot call the generator or async function '{name}'", span,
             help="return a tuple or list instead",
         )  # fmt: skip
-    chain: list[str] = []
-    caller: Frame | None = frame
-    while caller is not None:
-        chain.append(caller.parsed.function.__name__)
-        if caller.parsed.function.__code__ is code:
-            refuse(
-                FeError,
-                f"'{name}' calls itself: recursion cannot be compiled",
-                span,
-                code="F00007",
-                notes=(f"calls: {' -> '.join([*reversed(chain), function.__name__])}",),
-                help="write a loop, or one function for each level",
-            )
-        caller = caller.caller
+    callers = [frame]
+    while callers[-1].caller is not None:
+        callers.append(callers[-1].caller)
+    if any(caller.parsed.function.__code__ is code for caller in callers):
+        chain = [caller.parsed.function.__name__ for caller in reversed(callers)]
+        refuse(
+            FeError,
+            f"'{name}' calls itself: recursion cannot be compiled",
+            span,
+            code="F00007",
+            notes=(f"calls: {' -> '.join([*chain, function.__name__])}",),
+            help="write a loop, or one function for each level",
+        )
 
 
 def parse_helper(frame: Frame, function: types.FunctionType, span: Span) -> ParsedFunction:

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import dataclasses
+import functools
 import types
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import libcst as cst
 from libcst.metadata import CodeRange, MetadataWrapper, PositionProvider
@@ -13,7 +16,7 @@ from pypto.elaborate.diagnostics import deep_recursion, refuse
 from pypto.elaborate.source import KernelSource, token_digest
 from pypto.error import Diagnostic, ParserError, SourceText, Span
 
-__all__ = ["ParsedFunction", "parse"]
+__all__ = ["ParsedFunction", "children", "parse"]
 
 _WRAPPER = "if True:\n"
 
@@ -51,6 +54,35 @@ class ParsedFunction:
         name = self.span(self.node.name)
         start = self.span(self.node)
         return Span(self.text, start.line, start.column, name.end_line, name.end_column)
+
+
+def children(node: cst.CSTNode) -> Iterator[cst.CSTNode]:
+    """The nodes directly below ``node``, in order; white space and punctuation left out.
+
+    libcst's own ``children`` rebuilds the node to find them, which takes longer than parsing.
+    """
+    for name in _fields(type(node)):
+        value = getattr(node, name)
+        if isinstance(value, cst.CSTNode):
+            yield value
+        elif isinstance(value, list | tuple):
+            yield from (item for item in value if isinstance(item, cst.CSTNode))
+
+
+_LAYOUT_FIELDS = frozenset(
+    {
+        "lpar", "rpar", "lbracket", "rbracket", "lbrace", "rbrace", "leading_lines",
+        "leading_whitespace", "lines_after_decorators", "trailing_whitespace", "header", "footer",
+        "comma", "trailing_comma", "semicolon", "colon", "first_colon", "second_colon", "dot",
+        "equal", "separator",
+    }
+)  # fmt: skip
+
+
+@functools.cache
+def _fields(kind: Any) -> tuple[str, ...]:
+    names = [field.name for field in dataclasses.fields(kind)]
+    return tuple(n for n in names if n not in _LAYOUT_FIELDS and not n.startswith("whitespace"))
 
 
 def parse(source: KernelSource, label: str | None = None) -> ParsedFunction:

@@ -16,6 +16,7 @@ from pypto.elaborate.arithmetic import BINARY, binary, items_of, truth
 from pypto.elaborate.captures import path_text
 from pypto.elaborate.diagnostics import Poisoned, refuse
 from pypto.elaborate.machine import Execute, Frame, Rebinding, identifier
+from pypto.elaborate.parse import children
 from pypto.elaborate.subscripts import is_whole
 from pypto.elaborate.tensors import write
 from pypto.elaborate.values import POISON, Item, Known, Scalar, Sequence, is_tensor
@@ -114,7 +115,7 @@ def _targets(node: cst.CSTNode) -> Iterator[tuple[str, cst.CSTNode]]:
     if isinstance(node, cst.FunctionDef | cst.ClassDef):
         yield identifier(node.name), node.name
         return
-    for child in node.children:
+    for child in children(node):
         yield from _targets(child)
 
 

@@ -11,7 +11,7 @@ from collections.abc import Iterator
 
 import libcst as cst
 
-from pypto.elaborate.parse import ParsedFunction
+from pypto.elaborate.parse import ParsedFunction, children
 from pypto.error import Diagnostic, ParserError, UnsupportedSyntaxError
 
 __all__ = ["LAYOUT", "REFUSED", "SUPPORTED", "check"]
@@ -129,7 +129,7 @@ LAYOUT = frozenset(
 
 
 def check(function: ParsedFunction) -> list[Diagnostic]:
-    """Every refused construct in the body of ``function``, in source order.
+    """Every refused construct in the body of ``function``.
 
     A refused construct is reported once, without what stands inside it.
     """
@@ -145,7 +145,7 @@ def check(function: ParsedFunction) -> list[Diagnostic]:
             found.append(_unsupported(message, function, node, help))
             continue
         found.extend(_special(function, node))
-        stack.extend(child for child in reversed(node.children) if _type(child) not in LAYOUT)
+        stack.extend(child for child in children(node) if _type(child) not in LAYOUT)
     return found
 
 

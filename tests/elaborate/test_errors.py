@@ -1,0 +1,404 @@
+"""Errors of the front end: exact place, what is wrong, remedy; all of a kernel together."""
+
+from __future__ import annotations
+
+import pytest
+
+from pypto.error import FeError, FeNameError, FeTypeError, ParserError, TileError
+from pypto.ir.dtype import DataType
+from pypto.ir.signature import CallSignature, TensorSignature
+from tests.elaborate.support import Workshop, body
+
+# --- rebinding an output (T19) ---
+
+
+@pytest.mark.parametrize(
+    ("line", "column"),
+    [
+        ("o = x + 1", 5),
+        ("o = o + x", 5),
+        ("o, t = x, x", 5),
+        ("t, (a, o) = x, (x, x)", 12),
+        ("for o in [x]: pass", 9),
+        ("o: T = x", 5),
+        ("t = o = x", 9),
+    ],
+)
+def test_rebinding_an_output_is_refused(shop: Workshop, line: str, column: int) -> None:
+    error = shop.error(body(line))
+    (diagnostic,) = error.diagnostics
+    assert isinstance(error, ParserError) and diagnostic.code == "F00007"
+    assert diagnostic.message == (
+        "assigning to 'o' does not write the tensor: it only rebinds the name"
+    )
+    assert diagnostic.help == "write into it: o[:] = ..."
+    assert diagnostic.span is not None and diagnostic.span.column + 1 == column
+
+
+def test_rebinding_an_output_that_is_written_as_well(shop: Workshop) -> None:
+    error = shop.error(body("o[:] = x", "o = o + 1", "t = o"))
+    assert len(error.diagnostics) == 1
+
+
+def test_rebinding_an_input_is_plain_python(shop: Workshop) -> None:
+    text = shop.ir(body("x = x * 2", "x = x + 1", "o[:] = x"))
+    assert "store o[:], %2" in text
+
+
+def test_walrus_on_an_output(shop: Workshop) -> None:
+    error = shop.error(body("(o := x)"))
+    assert [d.message for d in error.diagnostics] == ["a kernel cannot use the walrus operator :="]
+
+
+def test_augmented_assignment_writes_into_a_tensor(shop: Workshop) -> None:
+    assert shop.ir(body("o += x")).splitlines()[-1].startswith("  store o[:], %2")
+    assert shop.ir(body("o[:] += x")).splitlines()[-1].startswith("  store o[:], %2")
+
+
+# --- names ---
+
+
+def test_unknown_names_suggest_the_nearest(shop: Workshop) -> None:
+    message = shop.message(body("o[:] = pypt.exp(x)", "y = pypto.expp(x)"))
+    assert message == (
+        "ErrCode: F00004  name 'pypt' is not defined\n"
+        "  --> k.py:4:12\n"
+        "  3 | def k(x: T([8], FP32), o: T([8], FP32)):\n"
+        "  4 |     o[:] = pypt.exp(x)\n"
+        "    |            ^^^^\n"
+        "  help: did you mean 'pypto'?\n"
+        "\n"
+        "ErrCode: F00004  'pypto' has no 'expp'\n"
+        "  --> k.py:5:9\n"
+        "  4 |     o[:] = pypt.exp(x)\n"
+        "  5 |     y = pypto.expp(x)\n"
+        "    |         ^^^^^^^^^^\n"
+        "  help: did you mean 'pypto.exp'?"
+    )
+
+
+def test_a_local_read_before_it_is_set(shop: Workshop) -> None:
+    error = shop.error(body("if False:", "    t = x", "o[:] = t"))
+    assert isinstance(error, FeNameError)
+    assert error.diagnostics[0].message == (
+        "'t' has no value here: no statement that runs before sets it"
+    )
+
+
+def test_one_error_does_not_breed_others(shop: Workshop) -> None:
+    error = shop.error(
+        body("a = nobody", "b = a + 1", "c, d = b, x", "c += 1", "o[:] = c", "t = x.missing")
+    )
+    assert [d.message for d in error.diagnostics] == [
+        "name 'nobody' is not defined",
+        "a tensor has no attribute 'missing'",
+    ]
+
+
+def test_errors_come_in_source_order(shop: Workshop) -> None:
+    error = shop.error(body("a = one", "while True: pass", "b = two", "c = [i for i in x]"))
+    lines = [d.span.line for d in error.diagnostics if d.span]
+    assert lines == [2, 3, 4, 5]
+    assert type(error) is FeNameError
+
+
+# --- helpers ---
+
+HELPERS = """
+    def scale(a, by, *, plus=0):
+        if by == 0:
+            return a
+        return a * by + plus
+    def both(a): return scale(a, 2), scale(a, by=3, plus=1)
+    def loop(a): return pool(a)
+    def pool(a): return loop(a)
+    def broken(a):
+        b = a + missing
+        while True: pass
+        return b
+    def write(target, value):
+        target[:] = value
+        return
+    def strict(a, /, b): return a + b
+"""
+
+
+def test_helpers_are_inlined(shop: Workshop) -> None:
+    text = shop.ir(HELPERS + "    " + "\n    ".join(
+        body("a, b = both(x)", "write(o, scale(a, 0) - b)", "write(value=o, target=o)").splitlines()
+    ) + "\n")  # fmt: skip
+    parts = [line.split(" : ")[0].split("  @")[0].strip() for line in text.splitlines()]
+    assert parts[1:6] == [
+        "%0 = load x[:]",
+        "%1 = mul %0, 2",
+        "%2 = add %1, 0",
+        "%3 = mul %0, 3",
+        "%4 = add %3, 1",
+    ]
+
+
+def helper_error(shop: Workshop, line: str) -> FeError:
+    text = HELPERS + "".join("    " + s + "\n" for s in body("o[:] = x", line).splitlines())
+    error = shop.error(text)
+    assert isinstance(error, FeError)
+    return error
+
+
+def test_recursion_names_the_chain(shop: Workshop) -> None:
+    (diagnostic,) = helper_error(shop, "t = loop(x)").diagnostics
+    assert diagnostic.message == "'loop' calls itself: recursion cannot be compiled"
+    assert diagnostic.notes[0] == "calls: k -> loop -> pool -> loop"
+
+
+def test_an_error_in_a_helper_says_who_called_it(shop: Workshop) -> None:
+    found = helper_error(shop, "t = broken(x)").diagnostics
+    assert [d.message for d in found] == [
+        "a kernel cannot use while",
+        "name 'missing' is not defined",
+    ]
+    for diagnostic in found:
+        (note,) = diagnostic.notes
+        assert note.startswith("in 'broken', called at ") and note.endswith("k.py:21:9")
+        assert diagnostic.span is not None and diagnostic.span.source.label == "broken"
+
+
+@pytest.mark.parametrize(
+    ("line", "message"),
+    [
+        ("t = scale(x)", "'scale' misses the argument 'by'"),
+        ("t = scale(x, 1, 2)", "'scale' takes 2 positional arguments, got 3"),
+        ("t = scale(x, 1, by=2)", "'scale' gets 'by' twice"),
+        ("t = scale(x, 1, wrong=2)", "'scale' has no parameter 'wrong' that can be given by name"),
+        ("t = strict(a=x, b=x)", "'strict' has no parameter 'a' that can be given by name"),
+        ("t = scale(*x)", "only a list or tuple can stand behind * in a call"),
+        ("t = scale(**{1: 2})", "the keys of a dict behind ** must be strings"),
+        ("t = x(1)", "'x' cannot be called"),
+        ("t = 3(1)", "'3' cannot be called"),
+    ],
+)
+@pytest.mark.filterwarnings("ignore::SyntaxWarning")
+def test_wrong_calls(shop: Workshop, line: str, message: str) -> None:
+    assert [d.message for d in helper_error(shop, line).diagnostics] == [message]
+
+
+def test_marked_functions_check_their_annotations(shop: Workshop) -> None:
+    text = """
+        @pypto.frontend.function
+        def twice(a: T([8], FP32)): return a * 2
+        @pypto.frontend.function
+        def wide(a: T([16], FP32)): return a
+        def k(x: T([8], FP32), o: T([8], FP32)):
+            o[:] = twice(x)
+            t = wide(x)
+            t = twice(3)
+        """
+    error = shop.error(text)
+    assert [d.message for d in error.diagnostics] == [
+        "'a' of the function 'wide' has another shape",
+        "'a' of the function 'twice' must be a tensor",
+    ]
+
+
+# --- tiles ---
+
+
+@pytest.mark.parametrize(
+    ("arguments", "cls", "message"),
+    [
+        ("0", TileError, "size 0 of the vector tile is not positive"),
+        ("8, -1", TileError, "size 1 of the vector tile is not positive"),
+        ("1.5", FeTypeError, "size 0 of the vector tile is no int"),
+        ("True", FeTypeError, "size 0 of the vector tile is no int"),
+        ("'8'", FeTypeError, "size 0 of the vector tile is no int"),
+        ("", TileError, "a vector tile has 1 to 5 sizes, got 0"),
+        ("1, 2, 3, 4, 5, 6", TileError, "a vector tile has 1 to 5 sizes, got 6"),
+        ("[8]", FeTypeError, "size 0 of the vector tile is no int"),
+        ("x", FeTypeError, "a tile size needs a value that is known at compile time"),
+        ("shape=8", FeTypeError, "set_vec_tile_shapes has no parameter 'shape'"),
+    ],
+)
+def test_tiles_that_are_refused(
+    shop: Workshop, arguments: str, cls: type[Exception], message: str
+) -> None:
+    error = shop.error(body(f"pypto.set_vec_tile_shapes({arguments})", "o[:] = x"))
+    assert isinstance(error, cls)
+    assert [d.message for d in error.diagnostics] == [message]
+
+
+def test_tile_from_a_tuple(shop: Workshop) -> None:
+    made = shop.run(body("s = (4, 8)", "pypto.set_vec_tile_shapes(*s)", "o[:] = x + 1"))
+    assert made.kernel.body[1].tile == (4, 8)
+
+
+def test_unknown_option_whole_message(shop: Workshop) -> None:
+    message = shop.message(body("pypto.set_codegen_options(support_dynamik=True)", "o[:] = x"))
+    assert message == (
+        "ErrCode: F00006  key: codegen_options.support_dynamik does not exist.\n"
+        "  --> k.py:4:5\n"
+        "  3 | def k(x: T([8], FP32), o: T([8], FP32)):\n"
+        "  4 |     pypto.set_codegen_options(support_dynamik=True)\n"
+        "    |     ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^\n"
+        "  help: did you mean 'support_dynamic_aligned'?"
+    )
+
+
+# --- annotations (T31) ---
+
+TENSOR = TensorSignature(DataType.DT_FP32, (8,), (None,))
+TWO = CallSignature(("x", "o"), (TENSOR, TENSOR), (0, 1))
+
+
+@pytest.mark.parametrize(
+    "annotation",
+    [
+        "T([8], FP32)", "T[[8], FP32]", "'T([8], FP32)'", "Mat", "T([N], FP32)", "T", "T()",
+        "pypto.tensor()", "'Mat'", "pypto.Tensor", "T([8])",
+    ],
+)  # fmt: skip
+def test_annotations_that_say_a_tensor(shop: Workshop, annotation: str) -> None:
+    names = shop.module(f"""
+        N = 8
+        Mat = T([8], FP32)
+        def k(x: {annotation}, o: {annotation}): o[:] = x
+        """)
+    assert len(shop.elaborate(names["k"], TWO).kernel.body) == 2
+
+
+def test_future_annotations(shop: Workshop) -> None:
+    header = "from __future__ import annotations\nimport pypto\nfrom pypto import Tensor as T\n"
+    names = shop.module("def k(x: T([8], pypto.DT_FP32), o: T): o[:] = x\n", header)
+    assert len(shop.elaborate(names["k"], TWO).kernel.body) == 2
+
+
+@pytest.mark.parametrize(
+    ("annotation", "message", "got"),
+    [
+        ("torch.Tensor", "the annotation of 'x' says no tensor", "torch.Tensor"),
+        ("int", "the annotation of 'x' says no tensor", "builtins.int"),
+        (
+            "typing.Optional[T]",
+            "the annotation of 'x' must be the tensor annotation itself",
+            "typing.Optional[pypto.language.annotation.Tensor]",
+        ),
+        (
+            "typing.Annotated[T, 1]",
+            "the annotation of 'x' must be the tensor annotation itself",
+            "typing.Annotated[pypto.language.annotation.Tensor, 1]",
+        ),
+        (
+            "'Nobody'",
+            "the annotation of 'x' cannot be evaluated: NameError: name 'Nobody' is not defined",
+            None,
+        ),
+    ],
+)
+def test_annotations_that_do_not(
+    shop: Workshop, annotation: str, message: str, got: str | None
+) -> None:
+    names = shop.module(f"""
+        import typing, torch
+        def k(x: {annotation}, o: T): o[:] = x
+        """)
+    with pytest.raises(FeTypeError) as caught:
+        shop.elaborate(names["k"], TWO)
+    (diagnostic,) = caught.value.diagnostics
+    assert (diagnostic.message, diagnostic.got) == (message, got)
+    assert diagnostic.span is not None and diagnostic.span.text() == f"x: {annotation}"
+
+
+def test_a_return_annotation(shop: Workshop) -> None:
+    error = shop.error("def k(x: T([8], FP32), o: T([8], FP32)) -> T: o[:] = x\n")
+    assert [d.message for d in error.diagnostics] == ["a kernel returns nothing"]
+    assert "store" in shop.ir("def k(x: T([8], FP32), o: T([8], FP32)) -> None: o[:] = x\n")
+
+
+# --- other constructs ---
+
+
+@pytest.mark.parametrize(
+    ("lines", "message"),
+    [
+        (["assert 1 == 2, f'm{1 + 1}'"], "the assertion '1 == 2' does not hold: m2"),
+        (["raise ValueError('bad', 3)"], "ValueError: bad, 3"),
+        (["raise KeyError"], "KeyError"),
+        (["a, b = 1, 2, 3"], "this value has 3 items, and 2 names stand on the left"),
+        (["a, b = x"], "this value cannot be unpacked into 2 names"),
+        (
+            ["for r in x: pass"],
+            "a kernel can only loop over range(...), lists, tuples and dicts known at compile time",
+        ),
+        (
+            ["if x: pass"],
+            "a tensor has no truth value: its elements are known only when the kernel runs",
+        ),
+        (["for i in range(10 ** 7): pass"], "range(0, 10000000) is too long for compile time"),
+        (["a = 10 ** 10 ** 10"], "the result of ** is too large for compile time"),
+        (["a = 'x' * 10 ** 9"], "the result of * is too large for compile time"),
+        (["a = [1][2]"], "IndexError: list index out of range"),
+        (["a = 1 + 'a'"], "TypeError: unsupported operand type(s) for +: 'int' and 'str'"),
+        (["for i in pypto.loop(4): pass"], "pypto.loop is not available in this version"),
+        (
+            ["a = 1", "if a is 1: pass"],
+            "'is' compares identities, which numbers and strings do not reliably have",
+        ),
+        (["a = max(x, 1)"], "max does not take a tensor"),
+        (["a = x // 2"], "the operator // on tensors is not available yet"),
+        (["a = x + 10 ** 30"], "add: 'other' does not fit into 64 bits"),
+        (["a = pypto.add(x)"], "add misses the argument 'other'"),
+        (["a = pypto.sum(x, 1.5)"], "sum: 'dim' must be an int or a list of ints"),
+        (["a = pypto.cast(x, 'fp16')"], "cast: 'dtype' must be a pypto dtype"),
+        (["a = pypto.cast(x, pypto.DT_FP16, 1)"], "cast: 'mode' must be a pypto.CastMode"),
+        (["a = pypto.sum(x, -1, 1)"], "sum: 'keepdim' must be True or False"),
+    ],
+)
+@pytest.mark.filterwarnings("ignore::SyntaxWarning")
+def test_refusals(shop: Workshop, lines: list[str], message: str) -> None:
+    error = shop.error(body("o[:] = x", *lines))
+    assert [d.message for d in error.diagnostics] == [message]
+    assert error.diagnostics[0].span is not None
+
+
+def test_a_control_flow_that_python_decides(shop: Workshop) -> None:
+    text = shop.ir(body(
+        "total = 0",
+        "for i, (a, b) in enumerate(zip([1, 2, 3, 4], (5, 6, 7, 8))):",
+        "    if i == 1: continue",
+        "    if i == 3: break",
+        "    total += a * b",
+        "names = {'k': [x, total], **{'j': 2}}",
+        "first, last = names['k'][0], names['k'][-1]",
+        "o[:] = first * (last if 'j' in names and 0 < last <= 26 else 0)",
+        "if last == 26: return",
+        "o[:] = x",
+    ))  # fmt: skip
+    assert [line.split("  @")[0].strip() for line in text.splitlines()[1:]] == [
+        "%0 = load x[:]",
+        "%1 = mul %0, 26 : fp32[8]",
+        "store o[:], %1",
+    ]
+
+
+# --- size (T32) ---
+
+
+def test_three_thousand_statements(shop: Workshop) -> None:
+    made = shop.run(body(*(["o[:] = x + 1"] * 3000)))
+    assert len(made.kernel.body) == 6001
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "o[:] = " + "(" * 190 + "x" + ")" * 190,
+        "o[:] = " + " + ".join(["x"] * 300),
+        "a = " + " ".join(["'s'"] * 1000) + "; assert len(a) == 1000; o[:] = x",
+        "o[:] = " + "-" * 80 + "x",
+        "o[:] = x * (" + " + ".join(["1"] * 300) + ")",
+    ],
+)
+def test_deep_expressions(shop: Workshop, line: str) -> None:
+    import sys
+
+    limit = sys.getrecursionlimit()
+    assert "store o[:]" in shop.ir(body(line))
+    assert sys.getrecursionlimit() == limit
