@@ -384,6 +384,7 @@ def test_scope(kernels: Kernels) -> None:
     variable.reset(token)
     assert dispatch(*triple()) is None
     assert (plain.launches, inner.launches) == (2, 1)
+    assert (plain.scope, inner.scope) == (0, 10**6)
     with pytest.raises(TypeError, match="ContextVar"):
         kernels.launcher.set_scope_variable(3)
 

@@ -174,7 +174,9 @@ static PyObject* dispatcher_vectorcall(PyObject* object, PyObject* const* args, 
 
 PyDoc_STRVAR(run_doc,
              "run(args) -> bool\n\n"
-             "Runs the first variant that fits a tuple of all arguments; False: none does.");
+             "Runs the first variant that fits a tuple of all arguments; False: none does.\n"
+             "For the fallback, on prepared arguments: False then means that no variant is\n"
+             "registered for the current options, captured values and such arguments.");
 
 static PyObject* dispatcher_run(Dispatcher* self, PyObject* args) {
     if (!PyTuple_Check(args) || PyTuple_GET_SIZE(args) != count_params(self)) {

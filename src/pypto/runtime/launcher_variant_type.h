@@ -357,6 +357,7 @@ static PyObject* variant_call(Variant* self, PyObject* args, PyObject* kwargs) {
 static PyMemberDef variant_members[] = {
     {"owner", T_OBJECT, offsetof(Variant, owner), READONLY, "what keeps the binary loaded"},
     {"epoch", T_ULONGLONG, offsetof(Variant, epoch), READONLY, "epoch it belongs to"},
+    {"scope", T_OBJECT, offsetof(Variant, scope), READONLY, "scope it belongs to, or None"},
     {"launches", T_ULONGLONG, offsetof(Variant, launches), READONLY, "kernel runs so far"},
     {NULL}};
 
