@@ -64,6 +64,7 @@ def write_sources(root: Path) -> Path:
     """A tree like the package's: twin/include and runtime."""
     (root / "twin" / "include").mkdir(parents=True)
     (root / "twin" / "include" / "kernel_operator.h").write_text(TWIN_HEADER)
+    (root / "twin" / "include" / "pypto_launch.h").write_text("#pragma once\n")
     (root / "runtime" / "library").mkdir(parents=True)
     (root / "runtime" / "abi.h").write_text("#define ANSWER 42\n")
     (root / "runtime" / "library" / "one.cpp").write_text(
