@@ -72,7 +72,8 @@ template <typename... A, void (*kernel)(A...)> struct Entry<kernel> {
         uint32_t kind, uint32_t flags)                                                        \\
     {                                                                                         \\
         const pypto_harness::Frame frame{arguments};                                          \\
-        const PyptoLaunch launch{&pypto_harness::Entry<&::name>::stream, &frame, blocks, kind, flags}; \\
+        const auto stream = &pypto_harness::Entry<&::name>::stream;                           \\
+        const PyptoLaunch launch{stream, &frame, blocks, kind, flags};                        \\
         runtime->launch(&launch);                                                             \\
     }
 """
@@ -216,7 +217,9 @@ class Harness:
     def _compile_runtime(target: Path) -> None:
         sources = sorted(str(path) for path in (RUNTIME / "library").glob("*.cpp"))
         shared = ("-shared", "-fPIC", "-fvisibility=hidden", "-pthread")
-        _run(COMPILER, "-O2", "-std=c++17", "-Wall", "-Wextra", *shared, *sources, "-o", str(target))
+        _run(
+            COMPILER, "-O2", "-std=c++17", "-Wall", "-Wextra", *shared, *sources, "-o", str(target)
+        )
 
     def _once(self, name: str, make: Any, *arguments: object) -> Path:
         """Path of a file that all processes of the run share, made by the first that needs it."""

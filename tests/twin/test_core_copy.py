@@ -1,3 +1,4 @@
+# ruff: noqa: E501 (lines of the C++ texts)
 """Data movement: DataCopy, DataCopyPad, Copy, atomics, streaming stores, counters."""
 
 from __future__ import annotations
@@ -317,7 +318,13 @@ def test_block_copies_gather_and_spread_rows(
 
 @pytest.mark.parametrize(
     ("low", "high", "mode"),
-    [(0x5555_5555_5555_5555, 0xFF, 0), (2**64 - 1, 2**64 - 1, 0), (70, 0, 1), (128, 0, 1), (9, 0, 2)],
+    [
+        (0x5555_5555_5555_5555, 0xFF, 0),
+        (2**64 - 1, 2**64 - 1, 0),
+        (70, 0, 1),
+        (128, 0, 1),
+        (9, 0, 2),
+    ],
 )
 def test_masked_copy_inside_the_ub(
     kernels: dict[str, Kernel], low: int, high: int, mode: int
@@ -338,9 +345,7 @@ def test_masked_copy_inside_the_ub(
 
 @pytest.mark.parametrize("dtype", ["float32", "float16", "int8", "int32"])
 @pytest.mark.parametrize("how", [0, 1, 2])
-def test_atomic_copies_combine_the_cores(
-    kernels: dict[str, Kernel], dtype: str, how: int
-) -> None:
+def test_atomic_copies_combine_the_cores(kernels: dict[str, Kernel], dtype: str, how: int) -> None:
     cores, n = 6, 37
     generator = np.random.default_rng(how)
     values = generator.integers(-20, 20, (cores, n)).astype(dtype)  # sums are exact in any order

@@ -1,3 +1,4 @@
+# ruff: noqa: E501 (lines of the C++ texts)
 """Whole kernels, written as generated ones are, against NumPy: tails, steps, cores, threads."""
 
 from __future__ import annotations

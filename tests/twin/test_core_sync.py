@@ -354,7 +354,7 @@ def test_a_broken_rule_ends_the_process_with_its_name(
 
 def test_workspace_grows_and_is_aligned(twin: Harness) -> None:
     workspace = twin.runtime().table.contents.workspace
-    previous = 0
+    previous, last = 0, 0
     for size in (1, 4096, 300_000, 300_000, 5_000_000, 10, 9_000_000):
         address = workspace(size)
         assert address % 512 == 0

@@ -6,6 +6,8 @@
 
 namespace pypto_twin {
 
+enum class AtomicOperation : uint8_t { add, max, min };
+
 /* Unsigned integer of the same size, for compare and exchange. */
 template <uint32_t size>
 struct Unsigned;
@@ -64,8 +66,9 @@ PYPTO_INLINE T update(T* address, AtomicOperation operation, T value)
     }
 }
 
-template <typename T>
-inline __attribute__((noinline)) void update_rows(const Rows& r, AtomicOperation operation)
+/* A copy to GM while SetAtomic* is in force. Compiled only where a kernel asks for it. */
+template <typename T, AtomicOperation operation>
+inline PYPTO_COLD void accumulate_rows(const Rows& r)
 {
     for (uint32_t row = 0; row < r.rows; ++row) {
         uint8_t* const dst = r.dst + row * r.dst_pitch;
@@ -78,36 +81,13 @@ inline __attribute__((noinline)) void update_rows(const Rows& r, AtomicOperation
     }
 }
 
-/* A copy to GM while SetAtomic* is in force. */
-inline PYPTO_COLD void accumulate_rows(const Rows& r)
+template <typename T, AtomicOperation operation>
+PYPTO_INLINE void set_atomic()
 {
-    const AtomicOperation operation = state.atomic;
-    switch (state.atomic_type) {
-        case AtomicType::half: return update_rows<half>(r, operation);
-        case AtomicType::bfloat16: return update_rows<bfloat16_t>(r, operation);
-        case AtomicType::float32: return update_rows<float>(r, operation);
-        case AtomicType::int8: return update_rows<int8_t>(r, operation);
-        case AtomicType::int16: return update_rows<int16_t>(r, operation);
-        case AtomicType::int32: return update_rows<int32_t>(r, operation);
-        case AtomicType::none: break;
-    }
-    fail("SetAtomic*: no type set");
-}
-
-template <typename T>
-PYPTO_INLINE void set_atomic(AtomicOperation operation)
-{
-    constexpr AtomicType type = is_same<T, half>         ? AtomicType::half
-                                : is_same<T, bfloat16_t> ? AtomicType::bfloat16
-                                : is_same<T, float>      ? AtomicType::float32
-                                : is_same<T, int8_t>     ? AtomicType::int8
-                                : is_same<T, int16_t>    ? AtomicType::int16
-                                : is_same<T, int32_t>    ? AtomicType::int32
-                                                         : AtomicType::none;
-    static_assert(type != AtomicType::none,
+    static_assert(is_same<T, half> || is_same<T, bfloat16_t> || is_same<T, float> ||
+                      is_same<T, int8_t> || is_same<T, int16_t> || is_same<T, int32_t>,
                   "SetAtomic*: half, bfloat16_t, float, int8_t, int16_t and int32_t only");
-    state.atomic = operation;
-    state.atomic_type = type;
+    state.accumulate = accumulate_rows<T, operation>;
 }
 
 }  // namespace pypto_twin
@@ -117,19 +97,19 @@ namespace AscendC {
 template <typename T>
 PYPTO_INLINE void SetAtomicAdd()
 {
-    pypto_twin::set_atomic<T>(pypto_twin::AtomicOperation::add);
+    pypto_twin::set_atomic<T, pypto_twin::AtomicOperation::add>();
 }
 template <typename T>
 PYPTO_INLINE void SetAtomicMax()
 {
-    pypto_twin::set_atomic<T>(pypto_twin::AtomicOperation::max);
+    pypto_twin::set_atomic<T, pypto_twin::AtomicOperation::max>();
 }
 template <typename T>
 PYPTO_INLINE void SetAtomicMin()
 {
-    pypto_twin::set_atomic<T>(pypto_twin::AtomicOperation::min);
+    pypto_twin::set_atomic<T, pypto_twin::AtomicOperation::min>();
 }
-PYPTO_INLINE void SetAtomicNone() { pypto_twin::state.atomic = pypto_twin::AtomicOperation::none; }
+PYPTO_INLINE void SetAtomicNone() { pypto_twin::state.accumulate = nullptr; }
 PYPTO_INLINE void DisableDmaAtomic() { SetAtomicNone(); }
 
 /* Scalar atomics on global memory; each returns the former value. */

@@ -28,7 +28,7 @@ PYPTO_INLINE void copy_ends(uint8_t* dst, const uint8_t* src, uint64_t n)
     __builtin_memcpy(dst + n - sizeof(Unit), &last, sizeof(Unit));
 }
 
-PYPTO_INLINE void copy_short(uint8_t* dst, const uint8_t* src, uint64_t n)
+inline __attribute__((noinline)) void copy_short(uint8_t* dst, const uint8_t* src, uint64_t n)
 {
     if (n >= 16) {
         copy_ends<Vector16>(dst, src, n);
@@ -49,7 +49,7 @@ PYPTO_INLINE void prefetch(const uint8_t* address) { __builtin_prefetch(address,
 /* n bytes between ranges that do not overlap. Reads and writes exactly these bytes; with `ahead`,
  * asks for the lines that lie so many bytes after the source. */
 template <bool prefetching = false>
-PYPTO_INLINE void copy_bytes(uint8_t* dst, const uint8_t* src, uint64_t n, int64_t ahead = 0)
+inline __attribute__((noinline)) void copy_bytes(uint8_t* dst, const uint8_t* src, uint64_t n, int64_t ahead = 0)
 {
     if (n < 32) {
         copy_short(dst, src, n);

@@ -16,8 +16,7 @@ extern "C" int dprintf(int, const char*, ...);
 
 namespace pypto_twin {
 
-enum class AtomicOperation : uint8_t { none, add, max, min };
-enum class AtomicType : uint8_t { none, half, bfloat16, float32, int8, int16, int32 };
+struct Rows; /* of a copy: bytes.h */
 
 /* Registers of one stream. Plain data: saved and restored when streams take turns on a thread. */
 struct State {
@@ -25,6 +24,7 @@ struct State {
     uint64_t mask_low;      /* lanes 0..63; in counter mode the total number of elements */
     uint64_t mask_high;     /* lanes 64..127 */
     uint64_t compare_mask[2]; /* result of the register form of Compare */
+    void (*accumulate)(const Rows&); /* SetAtomic*: what copies to GM do; nullptr: store */
     uint64_t pad_value;     /* SetPadValue: bits of the value, right aligned */
     float deq_scale;        /* SetDeqScale */
     float reduce_sum;       /* last repeat sum */
@@ -34,8 +34,6 @@ struct State {
     bool deq_signed;
     bool mask_counter;      /* counter mode */
     bool pad_set;           /* SetPadValue was called */
-    AtomicOperation atomic; /* applied by copies to GM */
-    AtomicType atomic_type;
 };
 
 /* One per kernel binary and thread. Constant initialisation keeps the access free of guards. */

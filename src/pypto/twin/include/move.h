@@ -131,8 +131,8 @@ PYPTO_INLINE void store(AscendC::TPosition position, const Rows& r)
     }
     on_read(position, r.src, r.bytes, PIPE_MTE3, r.rows, r.src_pitch);
     on_write(AscendC::TPosition::GM, r.dst, r.bytes, PIPE_MTE3, r.rows, r.dst_pitch);
-    if (__builtin_expect(state.atomic != AtomicOperation::none, 0)) {
-        accumulate_rows(r);
+    if (__builtin_expect(state.accumulate != nullptr, 0)) {
+        state.accumulate(r);
     } else if (streaming()) {
         store_rows(r);
     } else {
