@@ -271,6 +271,18 @@ def test_wrong_dtype() -> None:
     )
 
 
+def test_values_that_cannot_be_shown() -> None:
+    class Silent:
+        def __repr__(self) -> str:
+            raise LookupError
+
+        def __eq__(self, other: object) -> bool:
+            raise LookupError
+
+    assert "got       Silent <" in refusal(Tensor([2], FP32), Silent())
+    assert isinstance(one(Silent(), 3), ConstantSignature)
+
+
 def test_swapped_axes() -> None:
     assert refusal(Tensor([2, 3], FP32), torch.zeros(3, 2)) == (
         "ErrCode: F00002  argument 'x' has the wrong size in axis 0\n"

@@ -409,7 +409,7 @@ def test_forwarder(kernels: Kernels) -> None:
         def __init__(self, target: Any) -> None:
             self.target = target
 
-    Kernel.__call__ = kernels.launcher.Forwarder("target")  # type: ignore[attr-defined]
+    Kernel.__call__ = kernels.launcher.Forwarder("target")  # type: ignore[method-assign]
     first: Any = Kernel(lambda *args, **kwargs: (args, kwargs))
     assert first(1, 2, x=3) == ((1, 2), {"x": 3})
     assert first.__call__(1) == ((1,), {})

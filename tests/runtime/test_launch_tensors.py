@@ -211,7 +211,7 @@ def test_saved_tensor_written_by_a_kernel(kernels: Kernels) -> None:
     assert ran(dispatch, a, b, saved)
     assert [t._version for t in (a, b, saved)] == [before[0], before[1], before[2] + 1]
     with pytest.raises(RuntimeError, match="modified by an inplace operation"):
-        loss.backward()
+        loss.backward()  # type: ignore[no-untyped-call]
     view = torch.zeros(8)[:4]
     assert view._base is not None
     assert ran(dispatch, a, b, view)

@@ -176,15 +176,15 @@ class FakeNpu:
 
     def fetch(self, tensor: torch.Tensor) -> torch.Tensor:
         self.fetched += 1
-        return tensor.as_subclass(torch.Tensor).clone(memory_format=torch.contiguous_format)  # type: ignore[attr-defined,no-any-return]
+        return tensor.as_subclass(torch.Tensor).clone(memory_format=torch.contiguous_format)
 
     def store(self, host: torch.Tensor, tensor: torch.Tensor) -> None:
         self.stored += 1
-        tensor.as_subclass(torch.Tensor).copy_(host)  # type: ignore[attr-defined]
+        tensor.as_subclass(torch.Tensor).copy_(host)
 
 
 def on_npu(tensor: torch.Tensor) -> Any:
-    return tensor.as_subclass(NpuTensor)  # type: ignore[attr-defined]
+    return tensor.as_subclass(NpuTensor)
 
 
 def test_staging(kernels: Kernels) -> None:
@@ -207,7 +207,7 @@ def test_device_staging_covers_its_device_only() -> None:
     x = torch.arange(6.0).view(2, 3).t()
     assert not DeviceStaging().covers(x)
     host = DeviceStaging("cpu")
-    assert host.covers(x) and not host.covers(x.as_subclass(NpuTensor))  # type: ignore[attr-defined]
+    assert host.covers(x) and not host.covers(x.as_subclass(NpuTensor))
     copy = host.fetch(x)
     assert copy.is_contiguous() and torch.equal(copy, x)
     host.store(torch.zeros(3, 2), x)

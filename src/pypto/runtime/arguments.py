@@ -142,7 +142,7 @@ def _refuse(
 def _tensor_for_scalar(parameter: Parameter, value: object) -> Diagnostic:
     annotation = parameter.annotation
     name = parameter.name
-    if annotation in (int, float, bool) and isinstance(annotation, type):
+    if isinstance(annotation, type) and annotation in (int, float, bool):
         return _refuse(
             RtTypeError,
             parameter,

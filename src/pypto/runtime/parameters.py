@@ -24,6 +24,7 @@ class _NoDefault:
 NO_DEFAULT = _NoDefault()
 
 _BARE = TensorAnnotation()
+_SILENT = (inspect.Parameter.empty, Any, object)
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,7 +52,7 @@ class Parameter:
     @property
     def annotated(self) -> bool:
         """Whether the annotation says something: ``Any`` and ``object`` do not."""
-        return self.annotation not in (inspect.Parameter.empty, Any, object)
+        return not any(self.annotation is silent for silent in _SILENT)
 
     @property
     def notes(self) -> tuple[str, ...]:

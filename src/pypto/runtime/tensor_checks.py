@@ -54,7 +54,10 @@ def describe(value: object) -> str:
     kind = type(value).__name__
     if type(value).__module__ == "numpy" and hasattr(value, "shape"):
         return f"numpy {kind} of {getattr(value, 'dtype', '?')}, shape {list(value.shape)}"
-    text = repr(value)
+    try:
+        text = repr(value)
+    except Exception:  # the user's __repr__; the message must not depend on it
+        text = object.__repr__(value)
     return f"{kind} {text if len(text) <= 60 else text[:57] + '...'}"
 
 
