@@ -375,7 +375,7 @@ class PlanWriter:
         head = self._once("Head", self._tile_position, plan.head, Area.HEAD)
         tail = self._tail()
         release = ["const"] if plan.prologue.loads else []
-        tensors = tuple(self._tensor(b) for b in self.buffers)
+        tensors = tuple(self._tensor(b) for b in self.shared.tensors if b in self.buffers)
         params = ", ".join(f"GM_ADDR {self._pointer(b)}" for b in self._pointers())
         members = [
             (f"LocalTensor<{self.types[a]}>", _BASES[a])
@@ -407,9 +407,11 @@ class PlanWriter:
         )
 
     def _pointers(self) -> list[Buffer]:
-        workspace = [b for b in self.buffers if b in self.shared.offsets]
-        own = [b for b in self.buffers if b not in self.shared.offsets]
-        return own + workspace[:1]
+        """The buffers whose pointers the class takes, in the order of the kernel's parameters:
+        the plans of one stage are constructed alike."""
+        used = [b for b in self.shared.tensors if b in self.buffers]
+        workspace = [b for b in used if b in self.shared.offsets]
+        return [b for b in used if b not in self.shared.offsets] + workspace[:1]
 
     def _pointer(self, buffer: Buffer) -> str:
         return "workspace" if buffer in self.shared.offsets else self.shared.tensors[buffer]
