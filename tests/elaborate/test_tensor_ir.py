@@ -182,6 +182,13 @@ def test_options_set_in_the_kernel(shop: Workshop) -> None:
     assert made.options.get("codegen_options.support_dynamic_aligned") is True
 
 
+def test_all_options_at_once(shop: Workshop) -> None:
+    line = "pypto.set_options(vec_tile_shapes=[4], codegen_options={'precision': 'torch'})"
+    made = shop.run(body(line, "o[:] = x + 1"))
+    assert made.options.get("codegen_options.precision") == "torch"
+    assert made.kernel.body[1].tile == (4,)
+
+
 def test_assertion_over_sizes_is_a_precondition(shop: Workshop) -> None:
     made = shop.run("""
         def k(x: T([pypto.DYNAMIC], FP32), o: T([8], FP32)):

@@ -67,6 +67,7 @@ _PLAIN = (
     bool, int, float, complex, str, bytes, type(None), type(Ellipsis), tuple, list, dict, set,
     frozenset, range,
 )  # fmt: skip
+INT64 = range(-(2**63), 2**63)
 _MAX_BITS = 1 << 16
 _MAX_LENGTH = 1 << 20
 
@@ -74,8 +75,11 @@ _MAX_LENGTH = 1 << 20
 def operand(frame: Frame, item: Item, span: Span) -> Expr | None:
     """``item`` as a scalar expression, its captured read recorded; None when it is no number."""
     expr = number(item)
-    if expr is not None and isinstance(item, Known):
-        frame.use(item, span)
+    if expr is None or not isinstance(item, Known):
+        return expr
+    frame.use(item, span)
+    if isinstance(expr, Const) and expr.type == "int" and expr.value not in INT64:
+        return None  # Python's integers go on; run-time scalars have 64 bits
     return expr
 
 

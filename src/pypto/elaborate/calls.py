@@ -24,6 +24,7 @@ from pypto.elaborate.tensors import Argument, apply_operation
 from pypto.elaborate.values import Item, Known, Method
 from pypto.error import FeTypeError, PyptoError, Span
 from pypto.ir.expr import as_int
+from pypto.language import builtin
 from pypto.language.builtin import Builtin, bytes_of, ceildiv
 from pypto.language.element import Element
 from pypto.language.function import Function
@@ -57,6 +58,8 @@ def evaluate_call(frame: Frame, node: cst.Call) -> Item:
         family = _options.SETTERS.get(value) if isinstance(value, types.FunctionType) else None
         if family is not None:
             return _set_options(frame, family, positional, keyword, span)
+        if value is _options.set_options:
+            return _set_all_options(frame, positional, keyword, span)
         if isinstance(value, Function) or not (_is_own(value) or is_foreign(value)):
             return call_helper(frame, callee, positional, keyword, span)
     own = any(value is function for function in _OWN_PURE)
@@ -141,6 +144,34 @@ def _set_options(
     return Known(None)
 
 
+def _set_all_options(
+    frame: Frame, positional: list[Argument], keyword: dict[str, Argument], span: Span
+) -> Item:
+    """``pypto.set_options(family={...}, vec_tile_shapes=[...])``."""
+    if positional:
+        refuse(FeTypeError, "pypto.set_options takes keyword arguments only", positional[0][1])
+    for name, (item, place) in keyword.items():
+        if name == "vec_tile_shapes":
+            sizes = items_of(frame, item, place)
+            if sizes is None:
+                refuse(
+                    FeTypeError, "vec_tile_shapes is a list of sizes", place,
+                    got=v.describe(item),
+                )  # fmt: skip
+            given = [(size, place) for size in sizes]
+            call_builtin(frame, builtin.set_vec_tile_shapes, given, {}, span, None)
+            continue
+        values = frame.python(item, place, f"option family '{name}'")
+        if values is not None and not isinstance(values, dict):
+            refuse(
+                FeTypeError, f"{name} is a dict of options", place, got=v.describe(item),
+                help="call pypto.set_cube_tile_shapes(...) and the like for other tiles",
+            )  # fmt: skip
+        given_options = {key: (from_python(part), place) for key, part in (values or {}).items()}
+        _set_options(frame, name, [], given_options, place)
+    return Known(None)
+
+
 def _own_function(
     frame: Frame,
     function: Any,
@@ -197,7 +228,7 @@ def _refuse_call(callee: Known, node: cst.Call, span: Span) -> NoReturn:
             span,
             help="move the common part into a plain function that both kernels call",
         )
-    if _is_own(value) and inspect.isfunction(value):
+    if _is_own(value) and (inspect.isroutine(value) or isinstance(value, type)):
         refuse(
             FeTypeError,
             f"a kernel cannot call pypto.{value.__name__}",

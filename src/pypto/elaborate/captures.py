@@ -121,7 +121,7 @@ def step_value(value: object, step: Step) -> object:
 
 
 def _function(value: object) -> types.FunctionType:
-    if not isinstance(value, types.FunctionType):
+    if type(value).__module__.startswith("pypto."):
         value = getattr(value, "function", value)  # pypto.frontend.function keeps it there
     if not isinstance(value, types.FunctionType):
         raise Unreadable(f"a {type(value).__name__} is no Python function", missing=True)
@@ -338,9 +338,10 @@ def _value_rows(value: object) -> tuple[Row, ...] | None:
         parts = value if type(value) is list else value.values()  # type: ignore[attr-defined]
         if all(_immutable(part) for part in parts):
             return ((value, Ellipsis, value),)
-    inner = getattr(value, "function", None)
-    if type(value).__module__.startswith("pypto") and isinstance(inner, types.FunctionType):
-        return ((inner, "__code__", inner.__code__),)
+    if type(value).__module__.startswith("pypto."):
+        inner = getattr(value, "function", None)
+        if isinstance(inner, types.FunctionType):
+            return ((inner, "__code__", inner.__code__),)
     return None
 
 

@@ -17,6 +17,7 @@ from pypto.ir.dtype import DataType
 from pypto.ir.expr import Expr, apply, const
 from pypto.ir.tensor import Buffer, TensorType, Value
 from pypto.language import builtin
+from pypto.language.annotation import Tensor, TensorAnnotation
 from pypto.language.builtin import Builtin
 
 __all__ = ["call_builtin", "call_pure"]
@@ -231,6 +232,8 @@ def _on_items(frame: Frame, function: Any, positional: Arguments, span: Span) ->
         if isinstance(item, Sequence | v.Mapping):
             return Known(len(item.items))
         return None
+    if function is isinstance and len(positional) == 2:
+        return _is_instance(frame, positional)
     if function in (list, tuple, reversed) and len(positional) == 1:
         parts = items_of(frame, *positional[0])
         if parts is None:
@@ -250,6 +253,24 @@ def _on_items(frame: Frame, function: Any, positional: Arguments, span: Span) ->
             return None
         return Sequence([Sequence(list(row), False) for row in rows], True)
     return None
+
+
+def _is_instance(frame: Frame, positional: Arguments) -> Item | None:
+    """``isinstance`` of what is no Python object here; None: Python decides."""
+    item, place = positional[0]
+    kinds = frame.python(*positional[1], "isinstance")
+    given = kinds if isinstance(kinds, tuple) else (kinds,)
+    if is_tensor(item):
+        return Known(Tensor in given or TensorAnnotation in given)
+    if isinstance(item, Scalar):
+        kind = {"int": int, "float": float, "bool": bool}[item.expr.kind]
+        return Known(any(isinstance(k, type) and issubclass(kind, k) for k in given))
+    if isinstance(item, Sequence):
+        return Known((list if item.mutable else tuple) in given)
+    if isinstance(item, v.Mapping):
+        return Known(dict in given)
+    value = frame.use(item, place) if isinstance(item, Known) else None
+    return Known(python_call(isinstance, place, value, given))
 
 
 def _on_scalars(frame: Frame, function: Any, positional: Arguments, span: Span) -> Item | None:

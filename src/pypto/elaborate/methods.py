@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 from typing import NoReturn
 
 from pypto.elaborate import values as v
@@ -18,7 +17,7 @@ from pypto.error import FeError, FeTypeError, Span
 from pypto.ir.tensor import Buffer, Value
 from pypto.ops import registry
 
-__all__ = ["call_method", "has_method"]
+__all__ = ["call_method", "has_method", "refuse_shape_change"]
 
 _LIST = frozenset(
     {"append", "extend", "insert", "pop", "reverse", "clear", "copy", "count", "index"}
@@ -67,6 +66,17 @@ def call_method(
     if type(result).__name__ in ("dict_items", "dict_keys", "dict_values"):
         result = list(result)
     return from_python(result)
+
+
+def refuse_shape_change(span: Span) -> NoReturn:
+    """The shape of a tensor is a list that is made anew each time: changing it changes nothing."""
+    refuse(
+        FeError,
+        "the shape of a tensor cannot be changed",
+        span,
+        code="F00007",
+        help="copy it first: shape = list(x.shape)",
+    )
 
 
 def _refuse_mutation(receiver: Known, name: str, span: Span) -> NoReturn:
@@ -125,6 +135,8 @@ def _list_method(
     span: Span,
 ) -> Item:
     _no_keywords(name, keyword)
+    if receiver.shape and name in MUTATORS:
+        refuse_shape_change(span)
     low, high = {"append": (1, 1), "extend": (1, 1), "insert": (2, 2), "pop": (0, 1)}.get(
         name, (0, 0) if name in ("reverse", "clear", "copy") else (1, 1)
     )
@@ -197,9 +209,3 @@ def _dict_method(
     if name == "pop" and len(positional) == 1:
         refuse(FeTypeError, f"KeyError: {key!r}", span)
     return default
-
-
-def nearest(name: str, known: list[str]) -> str | None:
-    """``did you mean …?`` for a misspelt name."""
-    near = difflib.get_close_matches(name, known, 1)
-    return f"did you mean '{near[0]}'?" if near else None

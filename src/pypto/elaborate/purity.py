@@ -16,7 +16,8 @@ _PURE_BUILTINS = frozenset(
     getattr(builtins, name)
     for name in (
         "abs", "all", "any", "ascii", "bin", "bool", "bytes", "chr", "complex", "dict", "divmod",
-        "float", "format", "frozenset", "hex", "int", "len", "list", "max", "min", "oct", "ord",
+        "float", "format", "frozenset", "hex", "int", "isinstance", "len", "list", "max", "min",
+        "oct", "ord",
         "pow", "range", "repr", "reversed", "round", "set", "slice", "sorted", "str", "sum",
         "tuple", "zip", "enumerate",
     )
@@ -64,11 +65,8 @@ _CLOCKS = frozenset({"time", "datetime", "random", "secrets", "uuid"})
 
 def is_pure(function: object) -> bool:
     """True for a built-in or standard function whose result depends on its arguments alone."""
-    try:
-        if function in _PURE_BUILTINS:
-            return True
-    except TypeError:  # not hashable: no built-in
-        return False
+    if isinstance(function, types.BuiltinFunctionType | type) and function in _PURE_BUILTINS:
+        return True
     if isinstance(function, types.BuiltinFunctionType):
         return function.__module__ in _PURE_MODULES
     return False

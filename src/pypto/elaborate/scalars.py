@@ -19,8 +19,8 @@ __all__ = ["as_number", "from_python", "number", "python_call"]
 def number(item: Item) -> Expr | None:
     """``item`` as a scalar expression; None when it is no int, float or bool.
 
-    NumPy scalars count as the Python number of the same value; members of enumerations (a dtype,
-    for one) are no numbers here.
+    NumPy scalars count as the Python number of the same value; members of pypto's enumerations (a
+    dtype, for one) are no numbers.
     """
     if isinstance(item, Scalar):
         return item.expr
@@ -29,7 +29,7 @@ def number(item: Item) -> Expr | None:
     value = item.value
     if isinstance(value, SymbolicScalar) and value.is_concrete():
         return const(value.concrete())
-    if isinstance(value, enum.Enum):
+    if isinstance(value, enum.Enum) and type(value).__module__.startswith("pypto."):
         return None
     if isinstance(value, bool):
         return const(value)

@@ -151,6 +151,9 @@ def _find_lines(
 ) -> tuple[tuple[str, ...] | list[str] | None, str | None]:
     """The lines of the file that ``function`` stands in, or the reason why there are none."""
     filename = function.__code__.co_filename
+    cell = linecache.cache.get(filename)
+    if cell is not None and len(cell) == 4 and cell[1] is None:
+        return tuple(cell[2]), None  # a notebook cell: it has no time of change
     on_disk = os.path.exists(filename)
     if not on_disk and not filename.startswith("<"):
         lines = _from_loader(function)
@@ -182,8 +185,10 @@ def _from_loader(function: types.FunctionType) -> tuple[str, ...] | None:
     if get_source is None or not isinstance(name, str):
         return None
     try:
+        if loader.get_filename(name) != function.__code__.co_filename:  # type: ignore[union-attr]
+            return None  # the loader of the main program, say
         text = get_source(name)
-    except (ImportError, OSError):
+    except (AttributeError, ImportError, OSError):
         return None
     return None if text is None else _split(text)
 

@@ -16,6 +16,7 @@ from pypto.elaborate.arithmetic import BINARY, binary, items_of, truth
 from pypto.elaborate.captures import path_text
 from pypto.elaborate.diagnostics import Poisoned, refuse
 from pypto.elaborate.machine import Execute, Frame, Rebinding, identifier
+from pypto.elaborate.methods import refuse_shape_change
 from pypto.elaborate.parse import children
 from pypto.elaborate.subscripts import is_whole
 from pypto.elaborate.tensors import write
@@ -31,6 +32,7 @@ from pypto.error import (
     Span,
     UnsupportedSyntaxError,
 )
+from pypto.ir.expr import apply
 from pypto.ir.tensor import Buffer
 
 __all__ = ["STATEMENTS", "ReturnSignal", "assign", "execute"]
@@ -229,6 +231,8 @@ def _store(frame: Frame, target: cst.Subscript, item: Item) -> None:
             help=f"write the whole tensor: {frame.span(target.value).text()}[:] = ...",
         )
     if (isinstance(owner, Sequence) and owner.mutable) or isinstance(owner, v.Mapping):
+        if isinstance(owner, Sequence) and owner.shape:
+            refuse_shape_change(span)
         key = _single_key(frame, target)
         if isinstance(owner, v.Mapping):
             owner.items[key] = item
@@ -269,6 +273,8 @@ def _augmented(frame: Frame, node: cst.AugAssign) -> None:
     value = frame.evaluate(node.value)
     span = frame.span(node)
     if isinstance(old, Sequence) and old.mutable and sign is cst.Add:
+        if old.shape:
+            refuse_shape_change(span)
         more = items_of(frame, value, frame.span(node.value))
         if more is None:
             refuse(FeTypeError, "only a list or tuple can be added to a list", span)
@@ -378,7 +384,8 @@ def _assert(frame: Frame, node: cst.Assert) -> None:
     text = span.text()
     if isinstance(test, Scalar):
         message = _message(frame, node.msg) if node.msg is not None else f"assert {text}"
-        frame.context.builder.require(test.expr, message, span)
+        condition = test.expr if test.expr.kind == "bool" else apply("ne", test.expr, 0)
+        frame.context.builder.require(condition, message, span)
         return
     if not truth(frame, test, span):
         detail = f": {_message(frame, node.msg)}" if node.msg is not None else ""
