@@ -120,7 +120,9 @@ PYPTO_INLINE void stream_bytes(uint8_t* dst, const uint8_t* src, uint64_t n, con
         stream_unit(dst + i, src + i);
         stream_unit(dst + i + 32, src + i + 32);
     }
-    copy_bytes(dst + i, src + i, n - i);
+    if (i < n) {
+        copy_bytes(dst + i, src + i, n - i);
+    }
 }
 
 /* Fills n bytes with the low `size` (1, 2, 4, 8) bytes of `value`; n a multiple of size. */
@@ -151,9 +153,9 @@ PYPTO_INLINE Rows merged(Rows r)
     return r;
 }
 
-inline __attribute__((noinline)) void copy_rows(Rows r)
+inline __attribute__((noinline)) void copy_rows(const Rows& rows)
 {
-    r = merged(r);
+    const Rows r = merged(rows);
     for (uint32_t row = 0; row < r.rows; ++row) {
         copy_bytes(r.dst + row * r.dst_pitch, r.src + row * r.src_pitch, r.bytes);
     }

@@ -18,6 +18,24 @@ namespace pypto_twin {
 
 struct Rows; /* of a copy: bytes.h */
 
+/* One load of a kernel's step, known by the on-chip address that it fills (stream.h). */
+struct Track {
+    const uint8_t* dst;
+    const uint8_t* src;
+    int64_t ahead;   /* bytes from this step's source to the next one's; 0: unknown */
+    uint64_t bytes;  /* of one dense run, else 0 */
+    bool at_store;   /* its lines are asked for by the store that follows */
+};
+
+constexpr uint32_t kTracks = 4;
+
+/* Guesses only: wrong ones cost time, never results. */
+struct Tracker {
+    Track tracks[kTracks];
+    Track* last;      /* of the latest load */
+    uint32_t oldest;  /* replaced next */
+};
+
 /* Registers of one stream. Plain data: saved and restored when streams take turns on a thread. */
 struct State {
     PyptoCore* core;
@@ -34,6 +52,8 @@ struct State {
     bool deq_signed;
     bool mask_counter;      /* counter mode */
     bool pad_set;           /* SetPadValue was called */
+    bool streaming;         /* PYPTO_STREAM_STORES of the launch */
+    Tracker tracker;
 };
 
 /* One per kernel binary and thread. Constant initialisation keeps the access free of guards. */
@@ -46,6 +66,8 @@ PYPTO_INLINE void enter(PyptoCore* core)
     state.core = core;
     state.mask_low = state.mask_high = ~uint64_t{0};
     state.deq_scale = 1.0f;
+    state.streaming = (core->flags & PYPTO_STREAM_STORES) != 0;
+    state.tracker.last = state.tracker.tracks;
 }
 
 /* A broken rule that cannot be computed around: says which and ends the process. */

@@ -115,8 +115,9 @@ PYPTO_INLINE void load(AscendC::TPosition position, const Rows& r)
     }
     on_read(AscendC::TPosition::GM, r.src, r.bytes, PIPE_MTE2, r.rows, r.src_pitch);
     on_write(position, r.dst, r.bytes, PIPE_MTE2, r.rows, r.dst_pitch);
-    if (streaming()) {
-        load_rows(r);
+    State& s = state;
+    if (s.streaming) {
+        load_rows(s.tracker, r);
     } else {
         copy_rows(r);
     }
@@ -131,10 +132,11 @@ PYPTO_INLINE void store(AscendC::TPosition position, const Rows& r)
     }
     on_read(position, r.src, r.bytes, PIPE_MTE3, r.rows, r.src_pitch);
     on_write(AscendC::TPosition::GM, r.dst, r.bytes, PIPE_MTE3, r.rows, r.dst_pitch);
-    if (__builtin_expect(state.accumulate != nullptr, 0)) {
-        state.accumulate(r);
-    } else if (streaming()) {
-        store_rows(r);
+    State& s = state;
+    if (__builtin_expect(s.accumulate != nullptr, 0)) {
+        s.accumulate(r);
+    } else if (s.streaming) {
+        store_rows(s.tracker, r);
     } else {
         copy_rows(r);
     }
@@ -208,7 +210,7 @@ PYPTO_INLINE void load_padded(AscendC::TPosition position, Rows r, uint32_t gap_
     r.dst_pitch = occupied + static_cast<uint64_t>(gap_blocks) * kBlockBytes;
     load(position, r);
     /* Nothing asked: the device leaves junk, or the value of SetPadValue, in the last block. */
-    if (!fill && state.pad_set && used != occupied) {
+    if (!fill && used != occupied && state.pad_set) {
         p.value = state.pad_value;
         fill = true;
     }

@@ -16,49 +16,27 @@ namespace pypto_twin {
 constexpr uint64_t kStreamBytes = 1024;
 /* A source that moved further than this between two steps did not walk: nothing is predicted. */
 constexpr int64_t kFarthest = 4194304;
-constexpr uint32_t kTracks = 4;
 
-/* One load of a kernel's step, known by the on-chip address that it fills. */
-struct Track {
-    const uint8_t* dst;
-    const uint8_t* src;
-    int64_t ahead;   /* bytes from this step's source to the next one's; 0: unknown */
-    uint64_t bytes;  /* of one dense run, else 0 */
-    bool at_store;   /* its lines are asked for by the store that follows */
-};
-
-struct Tracker {
-    Track tracks[kTracks];
-    uint32_t oldest;  /* replaced next */
-    uint32_t last;    /* of the latest load */
-};
-
-/* Guesses only: wrong ones cost time, never results. So streams of one thread may share them. */
-static thread_local Tracker tracker;
-
-PYPTO_INLINE bool streaming() { return (state.core->flags & PYPTO_STREAM_STORES) != 0; }
-
-PYPTO_INLINE Track& track_of(const uint8_t* dst)
+PYPTO_INLINE Track& track_of(Tracker& tracker, const uint8_t* dst)
 {
-    Tracker& t = tracker;
-    for (uint32_t i = 0; i < kTracks; ++i) {
-        if (t.tracks[i].dst == dst) {
-            t.last = i;
-            return t.tracks[i];
+    for (Track& track : tracker.tracks) {
+        if (track.dst == dst) {
+            return track;
         }
     }
-    t.last = t.oldest;
-    t.oldest = (t.oldest + 1) % kTracks;
-    t.tracks[t.last] = Track{dst, nullptr, 0, 0, false};
-    return t.tracks[t.last];
+    Track& track = tracker.tracks[tracker.oldest];
+    tracker.oldest = (tracker.oldest + 1) % kTracks;
+    track = Track{dst, nullptr, 0, 0, false};
+    return track;
 }
 
-inline __attribute__((noinline)) void load_rows(Rows r)
+inline __attribute__((noinline)) void load_rows(Tracker& tracker, const Rows& rows)
 {
-    r = merged(r);
-    Track& track = track_of(r.dst);
+    const Rows r = merged(rows);
+    Track& track = track_of(tracker, r.dst);
     const int64_t moved =
         reinterpret_cast<intptr_t>(r.src) - reinterpret_cast<intptr_t>(track.src);
+    tracker.last = &track;
     track.ahead = moved < kFarthest && moved > -kFarthest ? moved : 0;
     track.src = r.src;
     track.bytes = r.rows == 1 ? r.bytes : 0;
@@ -71,13 +49,13 @@ inline __attribute__((noinline)) void load_rows(Rows r)
     }
 }
 
-inline __attribute__((noinline)) void store_rows(Rows r)
+inline __attribute__((noinline)) void store_rows(Tracker& tracker, const Rows& rows)
 {
-    r = merged(r);
+    const Rows r = merged(rows);
     if (r.bytes < kStreamBytes) {
         return copy_rows(r);
     }
-    Track& track = tracker.tracks[tracker.last];
+    Track& track = *tracker.last;
     track.at_store = r.rows == 1 && track.bytes == r.bytes;
     if (track.at_store && track.ahead != 0) {
         return stream_bytes<true>(r.dst, r.src, r.bytes, track.src + track.ahead);
