@@ -132,11 +132,12 @@ def test_named_axes_share_a_symbol(shop: Workshop) -> None:
     assert "require" not in text
 
 
-def test_exact_alias_is_one_buffer(shop: Workshop) -> None:
+def test_a_write_through_an_alias_is_read_back(shop: Workshop) -> None:
     names = shop.module(body("o[:] = x + 1", "o[:] = x + 1"))
     made = shop.elaborate(names["k"], tensors("x o", 8, alias=(0, 0))).kernel
-    assert made.params[0].buffer is made.params[1].buffer
     assert [type(s).__name__ for s in made.body] == ["Load", "Compute", "Store"] * 2
+    apart = shop.elaborate(names["k"], tensors("x o", 8)).kernel
+    assert [type(s).__name__ for s in apart.body].count("Load") == 1
 
 
 def test_writes_end_what_was_loaded(shop: Workshop) -> None:

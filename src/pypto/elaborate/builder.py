@@ -31,7 +31,10 @@ def show_shape(shape: tuple[Expr, ...]) -> str:
 
 @dataclass(slots=True, eq=False)
 class Builder:
-    """Appends statements; keeps the vector tile in force and who has read and written what."""
+    """Appends statements; keeps the vector tile in force and who has read and written what.
+
+    ``memory``: class numbers of the tensor parameters; those of one number are the same memory.
+    """
 
     body: list[Statement] = field(default_factory=list)
     preconditions: list[Precondition] = field(default_factory=list)
@@ -41,6 +44,7 @@ class Builder:
     tile: tuple[int, ...] | None = None
     tile_span: Span | None = None
     loaded: dict[Buffer, Value] = field(default_factory=dict)
+    memory: dict[Buffer, int] = field(default_factory=dict)
     count: int = 0
 
     def value(self, type: TensorType, name: str | None = None) -> Value:
@@ -71,7 +75,10 @@ class Builder:
         region = full_region(buffer)
         self._check_store(buffer, region, value, span)
         self.body.append(Store(buffer, region, value, span))
-        self.loaded.pop(buffer, None)
+        place = self.memory.get(buffer)
+        for other in [*self.loaded]:
+            if other is buffer or (place is not None and self.memory.get(other) == place):
+                del self.loaded[other]
         self.written.add(buffer)
 
     def compute(

@@ -113,16 +113,14 @@ def _parameters(
     context.names = frozenset(signature.names)
     items: dict[str, Item] = {}
     axes: dict[str, Symbol] = {}
-    memory: dict[int, Buffer] = {}
     tensors = 0
     for index, (name, given) in enumerate(zip(signature.names, signature.parameters, strict=True)):
         if isinstance(given, TensorSignature):
-            place = signature.alias[tensors] if signature.alias else tensors
+            type = TensorType(given.dtype, _shape(name, index, given, axes))
+            buffer = Buffer(name, type, index, parameter_span(kernel, name))
+            context.builder.memory[buffer] = signature.alias[tensors]
             tensors += 1
-            if place not in memory:
-                type = TensorType(given.dtype, _shape(name, index, given, axes))
-                memory[place] = Buffer(name, type, index, parameter_span(kernel, name))
-            items[name] = memory[place]
+            items[name] = buffer
         elif isinstance(given, ScalarSignature) and name not in specialised:
             kind = "int" if given.kind == "int" else "float"
             items[name] = Scalar(Symbol(name, index, None, kind))  # type: ignore[arg-type]
