@@ -7,6 +7,8 @@ Every level is a value of the :class:`Compilation`; nothing here touches a file 
 
 from __future__ import annotations
 
+import functools
+import os
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
@@ -22,6 +24,7 @@ from pypto.ir.signature import CallSignature
 from pypto.ir.tensor import Kernel, print_kernel
 from pypto.ir.tile import Program
 from pypto.ir.tile_print import print_program
+from pypto.ir.verify import verify_tensor, verify_tile
 from pypto.target import Target
 
 if TYPE_CHECKING:
@@ -89,12 +92,16 @@ def compile_kernel(
     ``Compilation.elaboration.specialised``. Raises one PyptoError with all that is wrong.
     """
     elaboration = elaborate(source, signature, options, values)
+    if _verifies():
+        verify_tensor(elaboration.kernel)
     texts = {"tensor": print_kernel(elaboration.kernel)}
     if last == "tensor":
         return Compilation(
             elaboration.kernel.name, elaboration, None, texts, "", CallInputs((), ()), ""
         )
     program = passes.lower(elaboration.kernel, signature.alias, target)
+    if _verifies():
+        verify_tile(program, target)
     texts["tile"] = print_program(program)
     generated = generate(program, target)
     wrapper = ""
@@ -110,6 +117,12 @@ def compile_kernel(
         generated.inputs,
         generated.wrapper.symbol,
     )
+
+
+@functools.cache
+def _verifies() -> bool:
+    """Whether each level is checked for what it promises (PYPTO_VERIFY=1), as all tests do."""
+    return os.environ.get("PYPTO_VERIFY", "") not in ("", "0")
 
 
 def _sources(kernel: Kernel) -> set[SourceText]:

@@ -1,6 +1,6 @@
-"""Errors of pypto: classes, codes, source positions and their rendering.
+"""Errors of pypto: classes, codes, source positions and rendering.
 
-Every error a user can cause is a :class:`PyptoError` made of one or more :class:`Diagnostic` records.
+Every error a user can cause is a :class:`PyptoError` made of :class:`Diagnostic` records.
 A diagnostic says what is wrong, what was expected and what was given, where in the Python source,
 and how to mend it. The class names and codes follow the public PyPTO contract; each class also
 derives from the built-in exception a Python user would catch.

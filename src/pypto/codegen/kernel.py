@@ -86,9 +86,7 @@ class _Writer:
     # --- the kernel function ---
 
     def _pointers(self) -> list[str]:
-        names = [
-            self.shared.tensors[p.buffer] for p in self.program.params if p.buffer is not None
-        ]
+        names = [self.shared.tensors[p.buffer] for p in self.program.params if p.buffer is not None]
         return names + (["workspace"] if self.program.workspace else [])
 
     def _kernel_params(self) -> str:
@@ -238,9 +236,7 @@ class _Writer:
         out = []
         writers = [w for _, ws in self.writers for w in ws]
         derived: dict[tuple[str, int], str] = {
-            (s.kind, s.plan): n
-            for n, s in self.arguments.sources.items()
-            if isinstance(s, Derived)
+            (s.kind, s.plan): n for n, s in self.arguments.sources.items() if isinstance(s, Derived)
         }
         for number, writer in enumerate(writers):
             plan = writer.plan
@@ -287,9 +283,7 @@ def _slots(writer: PlanWriter, area: Area) -> str:
 
 def _described(param: Param) -> str:
     if param.buffer is not None:
-        sizes = (
-            str(s) if as_int(s) is not None else "DYNAMIC" for s in param.buffer.type.shape
-        )
+        sizes = (str(s) if as_int(s) is not None else "DYNAMIC" for s in param.buffer.type.shape)
         use = " and ".join(w for f, w in ((param.read, "read"), (param.written, "written")) if f)
         return f"[{', '.join(sizes)}] {param.buffer.type.dtype.short}  {use or 'unused'}"
     if param.kind == "constant":

@@ -75,7 +75,8 @@ class PlanWriter:
             self.cols = self._size(space.cols, "cols", "kCols", "columns")
             self.pitch = self._pitch(number)
         self.outer = tuple(
-            self._size(s, f"outer{n}", f"kOuter{n}", "outer axis") for n, s in enumerate(space.outer)
+            self._size(s, f"outer{n}", f"kOuter{n}", "outer axis")
+            for n, s in enumerate(space.outer)
         )
         self.step = self.arguments.derived("step", number)
         self._name_locals()
@@ -205,9 +206,7 @@ class PlanWriter:
             out.append(Statement("deque", "inBuf", ("inQue_",), self.types[Area.IN]))
         elif block.loads:
             base = _BASES[queue_in]
-            out.append(
-                Statement("redeque", base, (_POSITIONS[queue_in][1],), self.types[queue_in])
-            )
+            out.append(Statement("redeque", base, (_POSITIONS[queue_in][1],), self.types[queue_in]))
         if block.stores and queue_out in touches:
             base, member = _BASES[queue_out], _POSITIONS[queue_out][1]
             out.append(Statement("alloc", base, (member,), self.types[queue_out]))
@@ -294,9 +293,7 @@ class PlanWriter:
         text = ""
         sizes = [*self.outer, self.rows]
         indices = [*(f"o{n}" for n in range(len(self.outer))), "row"]
-        for present, index, size in zip(
-            [*copy.outer, copy.has_row], indices, sizes, strict=True
-        ):
+        for present, index, size in zip([*copy.outer, copy.has_row], indices, sizes, strict=True):
             if present:
                 text = index if not text else f"({text} * {size} + {index})"
         if copy.has_col:
@@ -324,9 +321,9 @@ class PlanWriter:
             pitch = -(-cols // self.plan.align) * self.plan.align
             if kind is Kind.FULL and pitch == cols:
                 return "1", f"static_cast<uint32_t>(rows * kCols * {size})", "0"
-            gap = (pitch * width - -(-cols * width // 32) * 32) // 32
+            blocks = (pitch * width - -(-cols * width // 32) * 32) // 32
             rows = "1" if kind is Kind.ROW else "static_cast<uint16_t>(rows)"
-            return rows, f"kCols * {size}", str(gap) if kind is Kind.FULL else "0"
+            return rows, f"kCols * {size}", str(blocks) if kind is Kind.FULL else "0"
         rows = "1" if kind is Kind.ROW else "static_cast<uint16_t>(rows)"
         gap = "0"
         if kind is Kind.FULL and width * self.plan.align != 32:
@@ -355,6 +352,7 @@ class PlanWriter:
         for copy in copies:
             place = self._place(copy.local).replace(_BASES[area], base, 1)
             shape, target = self._shape(copy), self._global(copy)
+            operands: tuple[str, ...]
             if into:
                 operands = (place, target, params[shape], pads[copy.local.dtype.cpp])
             else:
@@ -420,9 +418,7 @@ class PlanWriter:
         source = self._pointer(buffer)
         if buffer in self.shared.offsets:
             source = f"workspace + args.{self.shared.offsets[buffer]}"
-        return TensorView(
-            buffer.type.dtype.cpp, f"{self.shared.tensors[buffer]}_", source
-        )
+        return TensorView(buffer.type.dtype.cpp, f"{self.shared.tensors[buffer]}_", source)
 
     def arguments_of_call(self) -> str:
         return ", ".join(["pipe", *(self._pointer(b) for b in self._pointers()), "args"])
@@ -478,4 +474,3 @@ class PlanWriter:
         moved = self._copies(block.stores, Area.TAIL, into=False)
         moved[0] = Statement("redeque", "tailBuf", ("tailQue_",), self.types[Area.TAIL])
         return FunctionView("Tail", self._tile_position, tuple(out + moved))
-

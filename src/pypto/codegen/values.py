@@ -10,6 +10,7 @@ from pypto.ir.expr import Apply, Const, Expr, Symbol
 
 __all__ = ["float_literal", "host_expression", "literal", "neutral"]
 
+
 def float_literal(value: float) -> str:
     """A float literal that reads back as FP32 ``value``: the shortest that does."""
     if math.isnan(value):
@@ -123,11 +124,12 @@ def _host_constant(expr: Const) -> str:
     if expr.type == "bool":
         return "true" if expr.value else "false"
     if expr.type == "int":
-        value = int(expr.value)
-        return f"INT64_C({value})" if value != -(2**63) else "(-INT64_C(9223372036854775807) - 1)"
+        number = int(expr.value)
+        lowest = "(-INT64_C(9223372036854775807) - 1)"
+        return f"INT64_C({number})" if number != -(2**63) else lowest
     value = float(expr.value)
     if math.isnan(value):
-        return "__builtin_nan(\"\")"
+        return '__builtin_nan("")'
     if math.isinf(value):
         return "__builtin_inf()" if value > 0 else "-__builtin_inf()"
     return repr(value)

@@ -1,4 +1,4 @@
-"""What one call of a kernel looks like: the part of its arguments that a compiled binary depends on.
+"""What one call of a kernel looks like: the part of its arguments that a binary depends on.
 
 The runtime makes a :class:`CallSignature` of the arguments, the key is made of it, and elaboration
 reads it. It holds plain values only, so it can be hashed, compared and encoded. Comparing two

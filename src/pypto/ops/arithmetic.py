@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable, Mapping
 
 from pypto.error import FeTypeError, FeValueError
 from pypto.ir.dtype import DataType
@@ -16,7 +17,7 @@ from pypto.ops.spec import OpCall, OpParam, OpSpec
 FLOATS = frozenset({F16, BF16, F32})
 NUMBERS = FLOATS | {I16, I32}
 
-_ROUNDED_ONCE = {F32: (0.0, 0.0), F16: (0.0, 0.0), BF16: (0.0, 0.0)}
+Lower = Callable[[Lowering, Compute], Value]
 
 
 def _infer_binary(call: OpCall) -> TensorType:
@@ -41,7 +42,7 @@ def _infer_unary(call: OpCall) -> TensorType:
     return TensorType(call.tensor(name).dtype, broadcast(call, name))
 
 
-def _lower_commutative(tensor_op: str, scalar_op: str) -> object:
+def _lower_commutative(tensor_op: str, scalar_op: str) -> Lower:
     def lower(build: Lowering, use: Compute) -> Value:
         a, b = use.args
         if isinstance(a, Expr):
@@ -59,6 +60,7 @@ def _lower_sub(build: Lowering, use: Compute) -> Value:
     if isinstance(b, Expr):
         assert isinstance(a, Value)
         return build.with_scalar("adds", a, apply("neg", _as_kind(b, a.type.dtype)))
+    assert isinstance(b, Value)
     if isinstance(a, Expr):
         # s - x = (-x) + s: the negation is exact, so the sum rounds once, also for 16-bit floats.
         return build.with_scalar("adds", build.negative(b), a)
@@ -234,13 +236,23 @@ def _int_power(build: Lowering, base: Value, exponent: Const) -> Value:
     return power if power is not base else build.emit("adds", base, const(0))
 
 
-def _binary(name: str, torch: str, doc: str, lower: object, **more: object) -> OpSpec:
-    settings: dict[str, object] = {
-        "group": "arithmetic", "dtypes": NUMBERS, "infer": _infer_binary,
-        "params": (OpParam("input", "operand"), OpParam("other", "operand")), "method": True,
-    }  # fmt: skip
-    settings.update(more)
-    return OpSpec(name=name, torch=torch, doc=doc, lower=lower, **settings)  # type: ignore[arg-type]
+def _binary(
+    name: str,
+    torch: str,
+    doc: str,
+    lower: Lower,
+    *,
+    operator: str | None = None,
+    infer: Callable[[OpCall], TensorType] = _infer_binary,
+    dtypes: frozenset[DataType] = NUMBERS,
+    params: tuple[OpParam, ...] = (OpParam("input", "operand"), OpParam("other", "operand")),
+    method: bool = True,
+    tolerance: Mapping[DataType, tuple[float, float]] | None = None,
+) -> OpSpec:
+    return OpSpec(
+        name, "arithmetic", params, dtypes, infer, lower, torch, doc, method=method,
+        operator=operator, tolerance=tolerance or {},
+    )  # fmt: skip
 
 
 _PRECISION = OpParam("precision_type", "enum", PrecisionType.HIGH_PRECISION, PrecisionType)

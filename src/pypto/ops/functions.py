@@ -2,19 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Mapping
 
 from pypto.error import DtypeError
 from pypto.ir.dtype import DataType
 from pypto.ir.expr import const
 from pypto.ir.tensor import Compute, TensorType, Value
 from pypto.language.enums import CastMode, PrecisionType, SaturationMode
-from pypto.ops.arithmetic import FLOATS, NUMBERS
+from pypto.ops.arithmetic import FLOATS, NUMBERS, Lower
 from pypto.ops.lowering import BF16, F16, F32, I8, I16, I32, I64, U8, Lowering
 from pypto.ops.shapes import broadcast
 from pypto.ops.spec import OpCall, OpParam, OpSpec
-
-Lower = Callable[[Lowering, Compute], Value]
 
 
 def _infer(call: OpCall) -> TensorType:
@@ -149,17 +147,22 @@ def _cast_to_int(build: Lowering, a: Value, target: DataType, mode: str, saturat
 
 
 def _function(
-    name: str, doc: str, lower: Lower, *, precision: PrecisionType | None, **more: object
+    name: str,
+    doc: str,
+    lower: Lower,
+    *,
+    precision: PrecisionType | None,
+    dtypes: frozenset[DataType] = FLOATS,
+    group: str = "functions",
+    tolerance: Mapping[DataType, tuple[float, float]] | None = None,
 ) -> OpSpec:
     params = [OpParam("input", "tensor")]
     if precision is not None:
         params.append(OpParam("precision_type", "enum", precision, PrecisionType))
-    settings: dict[str, object] = {"group": "functions", "dtypes": FLOATS, "method": True}
-    settings.update(more)
     return OpSpec(
-        name=name, params=tuple(params), infer=_infer, lower=lower,
-        torch=f"torch.{name}(input)", doc=doc, **settings,
-    )  # type: ignore[arg-type]  # fmt: skip
+        name, group, tuple(params), dtypes, _infer, lower, f"torch.{name}(input)", doc,
+        method=True, tolerance=tolerance or {},
+    )  # fmt: skip
 
 
 _INTRINSIC, _HIGH = PrecisionType.INTRINSIC, PrecisionType.HIGH_PRECISION

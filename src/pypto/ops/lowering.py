@@ -92,11 +92,11 @@ class Lowering:
         """FP32 rounded half to even to ``dtype``, as torch rounds."""
         return self.cast(value, dtype, "RINT")
 
-    def in_float(self, op: str, *args: Operand, **attrs: object) -> Value:
+    def in_float(self, op: str, *args: Operand) -> Value:
         """``op`` computed in FP32 on 16-bit floats and rounded once to the first one's dtype."""
         first = next(a for a in args if isinstance(a, Value))
         wide = [self.widen(a) if isinstance(a, Value) else a for a in args]
-        return self.narrow(self.emit(op, *wide, **attrs), first.type.dtype)
+        return self.narrow(self.emit(op, *wide), first.type.dtype)
 
     # --- arithmetic in the operand's own type, by the shortest legal route ---
 

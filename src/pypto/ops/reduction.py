@@ -5,7 +5,7 @@ from __future__ import annotations
 from pypto.error import FeNotImplementedError, FeValueError
 from pypto.ir.expr import Expr, apply, as_int, const
 from pypto.ir.tensor import Compute, TensorType, Value
-from pypto.ops.arithmetic import FLOATS, NUMBERS
+from pypto.ops.arithmetic import FLOATS, NUMBERS, Lower
 from pypto.ops.lowering import BF16, F16, F32, Lowering
 from pypto.ops.shapes import axis, broadcast
 from pypto.ops.spec import OpCall, OpParam, OpSpec
@@ -55,7 +55,7 @@ def _reduce(build: Lowering, primitive: str, value: Value) -> Value:
     return build.emit(primitive, value, shape=shape)
 
 
-def _lower_reduce(primitive: str) -> object:
+def _lower_reduce(primitive: str) -> Lower:
     def lower(build: Lowering, use: Compute) -> Value:
         (a,) = use.args
         assert isinstance(a, Value)
@@ -89,18 +89,18 @@ _PARAMS = (OpParam("input", "tensor"), OpParam("dim", "dims"), OpParam("keepdim"
 
 SPECS: tuple[OpSpec, ...] = (
     OpSpec(
-        "sum", "reduction", _PARAMS, NUMBERS, _infer_reduce, _lower_reduce("reduce_sum"),  # type: ignore[arg-type]
+        "sum", "reduction", _PARAMS, NUMBERS, _infer_reduce, _lower_reduce("reduce_sum"),
         "torch.sum(input, dim, keepdim, dtype=input.dtype)",
         "Sum over an axis; floats are summed in FP32, integers wrap.", method=True,
         tolerance={F32: (1e-6, 1e-6), F16: (1e-3, 1e-3), BF16: (8e-3, 8e-3)},
     ),
     OpSpec(
-        "amax", "reduction", _PARAMS, NUMBERS, _infer_reduce, _lower_reduce("reduce_max"),  # type: ignore[arg-type]
+        "amax", "reduction", _PARAMS, NUMBERS, _infer_reduce, _lower_reduce("reduce_max"),
         "torch.amax(input, dim, keepdim)", "Maximum over an axis; NaN if any element is.",
         method=True,
     ),
     OpSpec(
-        "amin", "reduction", _PARAMS, NUMBERS, _infer_reduce, _lower_reduce("reduce_min"),  # type: ignore[arg-type]
+        "amin", "reduction", _PARAMS, NUMBERS, _infer_reduce, _lower_reduce("reduce_min"),
         "torch.amin(input, dim, keepdim)", "Minimum over an axis; NaN if any element is.",
         method=True,
     ),

@@ -83,4 +83,3 @@ def _unit(stage: Stage, uses: tuple[Use, ...]) -> int:
             for size in clipped(tile, iteration_shape(use.operation)):
                 unit *= size
     return unit
-

@@ -325,4 +325,3 @@ def _fitting(stage: Stage, wanted: Sequence[Expr]) -> Sequence[Axis] | None:
         stage.axes = [*stage.axes, Axis(wanted[-1])]
         return stage.axes
     return None
-

@@ -115,7 +115,7 @@ class _Planner:
     def run(self) -> Memory:
         for block in self.draft.blocks():
             self._measure(block)
-        for local, life in self.lives.items():
+        for life in self.lives.values():
             self._stretch(life)
         areas = {
             id(self.draft.prologue): (Area.CONST, Area.CALC),
@@ -223,7 +223,10 @@ class _Planner:
         """Queue slots are handed back each step: only locals of the same step may use one."""
         owner = self.lives[self.busy[slot][0]]
         return any(
-            first <= owner.first and owner.last <= last and first <= life.first and life.last <= last
+            first <= owner.first
+            and owner.last <= last
+            and first <= life.first
+            and life.last <= last
             for first, last in self._steps()
         )
 

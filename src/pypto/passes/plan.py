@@ -208,4 +208,3 @@ def _cost(draft: Draft) -> float:
     copies = sum(len(b.loads) + len(b.stores) for b in draft.blocks())
     work = sum(_COST.get(i.name, 0.06) for i in _instrs(draft) if i.extent is Kind.FULL)
     return round(0.15 * copies + work, 3)
-

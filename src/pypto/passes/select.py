@@ -172,9 +172,7 @@ class _Selector:
             if node not in seen:
                 seen.add(node)
                 work.extend(
-                    o
-                    for o in node.operands
-                    if isinstance(o, Node) and self.kind(o) is Kind.FULL
+                    o for o in node.operands if isinstance(o, Node) and self.kind(o) is Kind.FULL
                 )
         return seen
 
@@ -312,9 +310,7 @@ class _Selector:
         full, other = (a, b) if left else (b, a)
         form, suffix = "with_row", "Row"
         if other.kind is not Kind.ROW:
-            form, suffix = (
-                ("with_col", "Col") if other.kind is Kind.COL else ("with_one", "One")
-            )
+            form, suffix = ("with_col", "Col") if other.kind is Kind.COL else ("with_one", "One")
             other = self._blocks(other, block, use.span)
         helper = f"{name}{suffix}" if left or use.op in _COMMUTES else f"{suffix}{name}"
         order = "left" if left or use.op in _COMMUTES else "right"

@@ -96,13 +96,12 @@ def _forward(body: tuple[Statement, ...], same: Mapping[Buffer, Buffer]) -> list
                 contents[place] = statement.result
                 out.append(statement)
         else:
-            value = numbering.current(statement.value)
-            assert isinstance(value, Value)
-            out.append(replace(statement, value=value))
+            stored = numbering.renamed.get(statement.value, statement.value)
+            out.append(replace(statement, value=stored))
             memory = same[statement.buffer]
             contents = {p: v for p, v in contents.items() if p[0] is not memory}
-            if value.type == statement.buffer.type:
-                contents[(memory, statement.region)] = value
+            if stored.type == statement.buffer.type:
+                contents[(memory, statement.region)] = stored
     return out
 
 

@@ -103,7 +103,7 @@ def _unaligned(use: Compute, tile: tuple[int, ...], shape: Sequence[Expr]) -> Di
         "FC1001",
         f"the last size of the vector tile is not a multiple of {BLOCK} bytes for {use.op}",
         use.span,
-        expected=f"a multiple of {unit} elements of {widest} bytes, or the whole axis ({shape[-1]})",
+        expected=f"a multiple of {unit} elements of {widest} bytes, or the whole axis, {shape[-1]}",
         got=f"{last} elements, {last * widest} bytes ({_where(use)})",
         help=f"use pypto.set_vec_tile_shapes{_shown(legal)}",
     )
@@ -147,9 +147,7 @@ def _halved(tile: tuple[int, ...]) -> tuple[int, ...]:
     return (*tile[:-1], max(BLOCK, last // 2 // BLOCK * BLOCK)) if last > BLOCK else tile
 
 
-def _buffers(
-    use: Use, tile: tuple[int, ...], shape: Sequence[Expr]
-) -> list[tuple[str, str, int]]:
+def _buffers(use: Use, tile: tuple[int, ...], shape: Sequence[Expr]) -> list[tuple[str, str, int]]:
     """(name, dtype and shape, bytes) of the operands, result and scratch of one tile."""
     operation = use.operation
     operands = [a for a in operation.args if isinstance(a, Value)]

@@ -6,16 +6,17 @@ import functools
 import os
 import threading
 from collections.abc import Mapping
+from dataclasses import replace
 from types import ModuleType
 from typing import TYPE_CHECKING, Any, NoReturn
 
 from pypto import _dump, _options, target
 from pypto._options import Options
-from pypto.elaborate.captures import CapturedRead, Unreadable, evaluate, launcher_rows
+from pypto._options.modes import CompStage, RunMode
 from pypto.build.steps import KINDS
+from pypto.elaborate.captures import CapturedRead, Unreadable, evaluate, launcher_rows
 from pypto.error import Diagnostic, FeValueError, PyptoGeneralError, RtValueError
 from pypto.ir.signature import CallSignature, TensorSignature
-from pypto._options.modes import CompStage, RunMode
 from pypto.runtime import cpu
 from pypto.runtime.arguments import bind, classify, normalise, plain_scalars, variant_params
 from pypto.runtime.lookup import Found, Lookup, Request
@@ -29,6 +30,7 @@ if TYPE_CHECKING:
 __all__ = ["Kernel"]
 
 _OVERFLOW, _DIVISION, _PRECONDITION = 1, 2, 16  # PyptoKernel.run's results
+_KNOWN = 64  # binaries that one kernel remembers; the launcher keeps as many variants
 
 
 class _Process:
@@ -57,9 +59,9 @@ class _Process:
 
                 tools = (lookup.store, lookup.toolchain)
                 launcher = _load_module(steps.launcher_module(*tools))
-                connect(launcher)  # type: ignore[arg-type]
-                launcher.set_scope_variable(_options.SCOPE_SERIAL)  # type: ignore[attr-defined]
-                _options.on_global_change(launcher.bump_epoch)  # type: ignore[attr-defined]
+                connect(launcher)
+                launcher.set_scope_variable(_options.SCOPE_SERIAL)
+                _options.on_global_change(launcher.bump_epoch)
                 self._runtime = cpu.load_runtime(steps.runtime_library(*tools))
                 self._launcher = launcher
             return self._launcher, self._runtime
@@ -80,15 +82,14 @@ def _load_module(path: str) -> ModuleType:
 PROCESS = _Process()
 
 
-class _Variant:
-    """A launcher variant and what the slow path needs to find it again."""
+class _Known:
+    """A binary found before, under which options, and the parameters it writes."""
 
-    __slots__ = ("found", "options_key", "variant", "written", "whole")
+    __slots__ = ("found", "options_key", "whole", "written")
 
-    def __init__(self, found: Found, options_key: str, variant: Any) -> None:
+    def __init__(self, found: Found, options_key: str) -> None:
         self.found = found
         self.options_key = options_key
-        self.variant = variant
         self.written = frozenset(found.entry.data["written"])
         self.whole = frozenset(found.entry.data["whole"])
 
@@ -108,7 +109,7 @@ class Kernel:
         self.parameters = parameters
         self.decorator = decorator
         self.scope = scope
-        self.variants: list[_Variant] = []
+        self.known: list[_Known] = []  # most recent first
         self._lock = threading.RLock()
         launcher, self.runtime = PROCESS.tools()
         self.launcher = launcher
@@ -133,60 +134,60 @@ class Kernel:
         if options.compile_stage != CompStage.ALL_COMPLETE:
             self._compile_only(request, options)
             return
-        with self._lock:
-            variant = self._known(request) or self._find(request, epoch, scope)
+        known = self._lookup(request)
         prepared = normalise(
-            self.name, self.parameters, plain, variant.written, whole=variant.whole, staging=staging
+            self.name, self.parameters, plain, known.written, whole=known.whole, staging=staging
         )
-        if variant.variant(prepared.args) is False:
-            self._aliased_copies(request, prepared.args, epoch, scope)
+        if not self.dispatcher.run(prepared.args):
+            self._run_new(request, prepared.args, epoch, scope)
         prepared.finish()
 
-    def _aliased_copies(
+    def _run_new(
         self, request: Request, args: tuple[object, ...], epoch: object, scope: object
     ) -> None:
-        """Copies changed which tensors are one memory: the call as it stands after copying."""
+        """Give the launcher a variant for ``args`` and run it. Copying may have changed which
+        tensors are one memory, so the arguments are classified as they are now."""
         signature = classify(self.parameters, args, None)
-        again = Request(
-            request.source, signature, request.values, request.options, request.target, request.kind
-        )
-        with self._lock:
-            variant = self._known(again) or self._find(again, epoch, scope)
-        if variant.variant(args) is False:
+        known = self._lookup(replace(request, signature=signature))
+        variant = self._make_variant(known.found, epoch, scope)
+        self.dispatcher.add(variant)
+        if variant(args) is False:
             raise PyptoGeneralError(
                 f"{self.name}: the compiled kernel does not take arguments it was compiled for; "
                 "this is a defect of pypto"
             )
 
-    def _known(self, request: Request) -> _Variant | None:
-        """A variant found before for such a call, with its captured values unchanged."""
+    def _lookup(self, request: Request) -> _Known:
+        """The binary for ``request``: known from before, stored, or compiled now."""
+        with self._lock:
+            known = self._recall(request)
+            if known is None:
+                found = PROCESS.lookup.find(request)
+                assert found is not None
+                self._show(found, request)
+                known = _Known(found, request.options.as_key())
+            else:
+                self.known.remove(known)
+            self.known.insert(0, known)
+            del self.known[_KNOWN:]
+            return known
+
+    def _recall(self, request: Request) -> _Known | None:
+        """A binary found before for such a call, with its captured values unchanged."""
         key = request.options.as_key()
         function = self.source.function
-        for known in self.variants:
-            if known.options_key != key or known.found.entry is None:
-                continue
-            if not _covers(known.found.signature, request):
+        for known in self.known:
+            if known.options_key != key or not _covers(known.found.signature, request):
                 continue
             if all(evaluate(r, function) == r.digest for r in known.found.reads):
                 return known
         return None
 
-    def _find(self, request: Request, epoch: object, scope: object) -> _Variant:
-        found = PROCESS.lookup.find(request)
-        assert found is not None
-        self._show(found, request)
-        made = self._make_variant(found, request, epoch, scope)
-        self.variants.append(made)
-        self.dispatcher.add(made.variant)
-        return made
-
-    def _make_variant(
-        self, found: Found, request: Request, epoch: object, scope: object
-    ) -> _Variant:
+    def _make_variant(self, found: Found, epoch: object, scope: object) -> Any:
         data = found.entry.data
         binary = cpu.load(found.entry.path("kernel.so"), data["symbol"])
         rows = self._captures(found.reads)
-        variant = self.launcher.Variant(
+        return self.launcher.Variant(
             entry=binary.address,
             runtime=self.runtime.address,
             owner=(binary.owner, self.runtime.owner),
@@ -204,7 +205,6 @@ class Kernel:
             epoch=epoch,
             scope=scope,
         )
-        return _Variant(found, request.options.as_key(), variant)
 
     def _captures(self, reads: tuple[CapturedRead, ...]) -> tuple[object, ...]:
         try:
@@ -278,9 +278,7 @@ def build_kind() -> str:
     """Which build of the twin kernels run on: PYPTO_TWIN, read once; ``fast`` by default."""
     kind = os.environ.get("PYPTO_TWIN") or "fast"
     if kind not in KINDS:
-        raise FeValueError(
-            f"PYPTO_TWIN must be one of {', '.join(sorted(KINDS))}, got {kind!r}"
-        )
+        raise FeValueError(f"PYPTO_TWIN must be one of {', '.join(sorted(KINDS))}, got {kind!r}")
     return kind
 
 
@@ -332,5 +330,3 @@ class _Explain:
                 )
             ]
         )
-
-

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import types
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, NamedTuple
 
 from pypto.build import key as keys
@@ -116,34 +116,32 @@ class Lookup:
 
     def _stored(self, request: Request) -> Found | None:
         signature = request.signature
-        for _ in range(8):  # each round specialises at least one more parameter
-            step = self._match(request, signature)
-            if step is None:
+        for _ in range(8):  # each round says more of the call, or less of what does not matter
+            row = self._match(request, signature)
+            if row is None:
                 return None
-            reads, specialised, key = step
-            if key:
-                entry = self.store.load(key)
+            if row.entry:
+                entry = self.store.load(row.entry)
                 if entry is None:
                     return None
-                return Found(entry, signature, reads, False, None)
-            signature = signature.specialised({n: request.values[n] for n in specialised})
+                return Found(entry, signature, row.reads, False, None)
+            signature = replace(
+                signature.specialised({n: request.values[n] for n in row.specialised}),
+                alias=row.alias,
+            )
         return None
 
-    def _match(
-        self, request: Request, signature: CallSignature
-    ) -> tuple[tuple[CapturedRead, ...], tuple[str, ...], str] | None:
-        """The first row whose captured reads all hold: its entry, or what it needs specialised."""
+    def _match(self, request: Request, signature: CallSignature) -> _Row | None:
+        """The first row of the signature's manifest whose captured reads all hold."""
         known: dict[str, str] = {}
-        for row in manifest.read_rows(self.store, self._probe(request, signature)):
-            try:
-                reads = tuple(CapturedRead.from_json(r) for r in row.reads["reads"])
-                specialised = tuple(map(str, row.reads["specialised"]))
-            except (ValueError, KeyError, TypeError):
+        for stored in manifest.read_rows(self.store, self._probe(request, signature)):
+            row = _Row.from_json(stored)
+            if row is None or len(row.alias) != len(signature.alias):
                 continue
-            if not row.entry and not all(n in request.values for n in specialised):
+            if not all(n in request.values for n in row.specialised):
                 continue
-            if all(_holds(r, request.source.function, known) for r in reads):
-                return reads, specialised, row.entry
+            if all(_holds(r, request.source.function, known) for r in row.reads):
+                return row
         return None
 
     # --- compiling ---
@@ -162,6 +160,11 @@ class Lookup:
         elaboration = compilation.elaboration
         values = {n: request.values[n] for n in elaboration.specialised}
         signature = request.signature.specialised(values)
+        alias = _needed_alias(compilation, signature.alias)
+        if alias != signature.alias:
+            # Inputs that share memory with each other only: any call's binary serves.
+            self._redirect(request, elaboration.reads, elaboration.specialised, alias)
+            return self._again(request, alias)
         key = keys.entry_key(
             {
                 **self._common(request),
@@ -184,26 +187,72 @@ class Lookup:
         entry = before or build_kernel(
             self.store, self.toolchain, key, compilation.name, texts, request.kind
         )
-        self._remember(request, signature, elaboration.reads, elaboration.specialised, key)
+        if elaboration.specialised:
+            self._redirect(
+                request, elaboration.reads, elaboration.specialised, request.signature.alias
+            )
+        row = _Row(elaboration.reads, (), signature.alias, key)
+        self._add(self._probe(request, signature), row)
         return Found(entry, signature, elaboration.reads, before is None, compilation)
 
-    def _remember(
+    def _again(self, request: Request, alias: tuple[int, ...]) -> Found:
+        found = self.find(replace(request, signature=replace(request.signature, alias=alias)))
+        assert found is not None
+        return found
+
+    def _redirect(
         self,
         request: Request,
-        signature: CallSignature,
         reads: tuple[CapturedRead, ...],
         specialised: frozenset[str],
-        key: str,
+        alias: tuple[int, ...],
     ) -> None:
-        written = [r.to_json() for r in reads]
-        if specialised:
-            redirect = {"reads": written, "specialised": sorted(specialised)}
-            probe = self._probe(request, request.signature)
-            manifest.add_row(self.store, probe, manifest.ManifestRow(redirect, ""))
-        row = {"reads": written, "specialised": []}
-        manifest.add_row(
-            self.store, self._probe(request, signature), manifest.ManifestRow(row, key)
-        )
+        """Note under the call's own signature which other signature its binary is under."""
+        row = _Row(reads, tuple(sorted(specialised)), alias, "")
+        self._add(self._probe(request, request.signature), row)
+
+    def _add(self, probe: str, row: _Row) -> None:
+        manifest.add_row(self.store, probe, manifest.ManifestRow(row.to_json(), row.entry))
+
+
+class _Row(NamedTuple):
+    """One row of a manifest: under these ``reads``, the binary of key ``entry``; or, without an
+    entry, what the signature must become: values of ``specialised`` in it, ``alias`` as here."""
+
+    reads: tuple[CapturedRead, ...]
+    specialised: tuple[str, ...]
+    alias: tuple[int, ...]
+    entry: str
+
+    def to_json(self) -> dict[str, object]:
+        return {
+            "reads": [r.to_json() for r in self.reads],
+            "specialised": list(self.specialised),
+            "alias": list(self.alias),
+        }
+
+    @classmethod
+    def from_json(cls, row: manifest.ManifestRow) -> _Row | None:
+        """The row that :meth:`to_json` described; None for anything else."""
+        try:
+            return cls(
+                tuple(CapturedRead.from_json(r) for r in row.reads["reads"]),
+                tuple(map(str, row.reads["specialised"])),
+                tuple(map(int, row.reads["alias"])),
+                row.entry,
+            )
+        except (ValueError, KeyError, TypeError):
+            return None
+
+
+def _needed_alias(compilation: Compilation, alias: tuple[int, ...]) -> tuple[int, ...]:
+    """The alias pattern without what does not matter: classes that no written tensor is in."""
+    tensors = [p for p in compilation.kernel.params if p.buffer is not None]
+    written = {c for p, c in zip(tensors, alias, strict=True) if p.written}
+    seen: dict[object, int] = {}
+    return tuple(
+        seen.setdefault(c if c in written else (n,), len(seen)) for n, c in enumerate(alias)
+    )
 
 
 def _holds(read: CapturedRead, function: types.FunctionType, known: dict[str, str]) -> bool:
@@ -249,9 +298,6 @@ def _entry_data(compilation: Compilation) -> dict[str, object]:
         "floats": list(compilation.inputs.floats),
         "written": [p.name for p in kernel.params if p.written],
         "whole": [p.name for p in kernel.params if p.written and not p.read],
-        "conditions": [
-            {"text": p.message, "where": p.span.relative} for p in kernel.preconditions
-        ],
+        "conditions": [{"text": p.message, "where": p.span.relative} for p in kernel.preconditions],
         "source": compilation.source_file,
     }
-

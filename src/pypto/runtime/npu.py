@@ -7,8 +7,8 @@ import os
 from collections.abc import Collection
 from typing import NoReturn
 
-from pypto.error import Diagnostic, PyptoRtError
 from pypto._options.modes import RunMode
+from pypto.error import Diagnostic, PyptoRtError
 
 __all__ = ["missing_for_npu", "refuse_npu"]
 
