@@ -181,6 +181,18 @@ def test_wrong_calls(shop: Workshop, line: str, message: str) -> None:
     assert [d.message for d in helper_error(shop, line).diagnostics] == [message]
 
 
+def test_a_kernel_does_not_call_a_kernel(shop: Workshop) -> None:
+    text = """
+        @pypto.frontend.jit
+        def inner(x: T([8], FP32), o: T([8], FP32)): o[:] = x
+        def k(x: T([8], FP32), o: T([8], FP32)):
+            inner(x, o)
+        """
+    (diagnostic,) = shop.error(text).diagnostics
+    assert diagnostic.message == "a kernel cannot call the kernel inner"
+    assert diagnostic.help == "move the common part into a plain function that both kernels call"
+
+
 def test_marked_functions_check_their_annotations(shop: Workshop) -> None:
     text = """
         @pypto.frontend.function

@@ -10,6 +10,7 @@ from pypto.error import (
     FeTypeError,
     FeValueError,
     ParserError,
+    PyptoWarning,
     ShapeError,
 )
 from pypto.ir.dtype import DataType
@@ -132,6 +133,23 @@ def test_named_axes_share_a_symbol(shop: Workshop) -> None:
     assert "require" not in text
 
 
+def test_a_named_axis_is_a_size_in_the_body(shop: Workshop) -> None:
+    text = shop.ir("""
+        N = pypto.frontend.dynamic("N")
+        M = pypto.frontend.dynamic("M")
+        def k(x: T([N, 8], FP32), o: T([N, 8], FP32)):
+            o[:] = x * (N + 1)
+        """)
+    assert "mul %0, N + 1" in text
+    error = shop.error("""
+        N = pypto.frontend.dynamic("N")
+        M = pypto.frontend.dynamic("M")
+        def k(x: T([N, 8], FP32), o: T([N, 8], FP32)):
+            o[:] = x * M
+        """)
+    assert error.diagnostics[0].got == "SymbolicScalar('M') (SymbolicScalar)"
+
+
 def test_a_write_through_an_alias_is_read_back(shop: Workshop) -> None:
     names = shop.module(body("o[:] = x + 1", "o[:] = x + 1"))
     made = shop.elaborate(names["k"], tensors("x o", 8, alias=(0, 0))).kernel
@@ -181,6 +199,16 @@ def test_default_tile_comes_from_the_options(shop: Workshop) -> None:
 def test_options_set_in_the_kernel(shop: Workshop) -> None:
     made = shop.run(body("pypto.set_codegen_options(support_dynamic_aligned=True)", "o[:] = x"))
     assert made.options.get("codegen_options.support_dynamic_aligned") is True
+
+
+def test_an_option_without_effect_yet_warns_once(shop: Workshop) -> None:
+    from pypto._options import check
+
+    line = "pypto.set_verify_options(enable_pass_verify=True)"
+    check._warned.discard("verify_options.enable_pass_verify")
+    with pytest.warns(PyptoWarning, match="verify_options.enable_pass_verify has no effect yet"):
+        shop.run(body(line, "o[:] = x"))
+    shop.run(body(line, "o[:] = x"))
 
 
 def test_all_options_at_once(shop: Workshop) -> None:

@@ -10,6 +10,7 @@ from typing import Any, NoReturn
 import libcst as cst
 
 from pypto import _options
+from pypto._options.state import warn
 from pypto.elaborate import values as v
 from pypto.elaborate.arithmetic import items_of
 from pypto.elaborate.captures import path_text
@@ -140,6 +141,7 @@ def _set_options(
         given = _options.validate(family, values)
     except PyptoError as error:
         raise type(error)([replace(d, span=d.span or span) for d in error.diagnostics]) from None
+    warn(given)
     frame.context.options = frame.context.options.merged(given)
     return Known(None)
 

@@ -112,11 +112,10 @@ def _parameters(
     """Names of the parameters, and what each is worth at the start of the body."""
     context.names = frozenset(signature.names)
     items: dict[str, Item] = {}
-    axes: dict[str, Symbol] = {}
     tensors = 0
     for index, (name, given) in enumerate(zip(signature.names, signature.parameters, strict=True)):
         if isinstance(given, TensorSignature):
-            type = TensorType(given.dtype, _shape(name, index, given, axes))
+            type = TensorType(given.dtype, _shape(name, index, given, context.axes))
             buffer = Buffer(name, type, index, parameter_span(kernel, name))
             context.builder.memory[buffer] = signature.alias[tensors]
             tensors += 1

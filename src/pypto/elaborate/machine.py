@@ -24,8 +24,9 @@ from pypto.elaborate.digests import Undigestible, digest
 from pypto.elaborate.parse import ParsedFunction
 from pypto.elaborate.values import Item, Known, Scalar
 from pypto.error import FeNotImplementedError, FeTypeError, Span
-from pypto.ir.expr import symbols_of
+from pypto.ir.expr import Symbol, symbols_of
 from pypto.ir.tensor import Buffer, Value
+from pypto.language.symbolic import SymbolicScalar
 
 __all__ = ["Context", "Evaluate", "Execute", "Frame", "Rebinding", "identifier"]
 
@@ -54,6 +55,7 @@ class Context:
     options: Options = field(default_factory=Options)
     rebindings: list[Rebinding] = field(default_factory=list)
     names: frozenset[str] = frozenset()  # of the kernel's parameters
+    axes: dict[str, Symbol] = field(default_factory=dict)  # named dynamic axes
     steps: int = 0  # iterations of unrolled loops
 
     def label(self, function: types.FunctionType) -> str:
@@ -109,7 +111,15 @@ class Frame:
         item = handler(self, node)
         if item is v.POISON:
             raise Poisoned
+        if isinstance(item, Known) and type(item.value) is SymbolicScalar:
+            return self._size(item, node)
         return item
+
+    def _size(self, item: Known, node: cst.CSTNode) -> Item:
+        """A symbolic scalar that names a dynamic axis is that axis' size."""
+        named = self.use(item, self.span(node))
+        symbol = self.context.axes.get(named.name) if named.name is not None else None
+        return item if symbol is None else Scalar(symbol)
 
     def known(self, node: cst.CSTNode, purpose: str) -> Any:
         """The Python value of ``node``, needed at compile time for ``purpose``."""
