@@ -8,6 +8,7 @@ derives from the built-in exception a Python user would catch.
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 
@@ -38,6 +39,7 @@ __all__ = [
     "UnsupportedSyntaxError",
     "VerifyError",
     "raise_diagnostics",
+    "shown_file",
 ]
 
 
@@ -56,6 +58,17 @@ class SourceText:
     lines: tuple[str, ...]
 
 
+def shown_file(filename: str) -> str:
+    """``filename`` as a person knows it: relative when it is below the working directory."""
+    if not os.path.isabs(filename):
+        return filename
+    try:
+        relative = os.path.relpath(filename)
+    except (OSError, ValueError):  # no working directory any more
+        return filename
+    return filename if relative.startswith(os.pardir) else relative
+
+
 @dataclass(frozen=True, slots=True)
 class Span:
     """A range of one function's source. Lines are 1-based within it, columns 0-based."""
@@ -69,7 +82,7 @@ class Span:
     @property
     def location(self) -> str:
         """``file:line:col`` as shown to a person (columns 1-based)."""
-        return f"{self.source.filename}:{self.file_line}:{self.column + 1}"
+        return f"{shown_file(self.source.filename)}:{self.file_line}:{self.column + 1}"
 
     @property
     def file_line(self) -> int:

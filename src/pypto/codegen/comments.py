@@ -10,7 +10,7 @@ import ast
 import re
 from collections.abc import Iterable
 
-from pypto.error import SourceText, Span
+from pypto.error import SourceText, Span, shown_file
 
 __all__ = ["located", "safe", "source_line"]
 
@@ -51,6 +51,6 @@ def located(text: str, sources: Iterable[SourceText]) -> str:
         source = places.get(match[1])
         if source is None:
             return match[0]
-        return f"{source.filename}:{source.first_line + int(match[2]) - 1}"
+        return f"{shown_file(source.filename)}:{source.first_line + int(match[2]) - 1}"
 
     return _MARK.sub(place, text)
