@@ -63,10 +63,10 @@ PYPTO_INLINE f32x8 exp(f32x8 x)
     const f32x8 y = greater_of(splat(-104.0f), less_of(splat(89.0f), x));
     const ExpParts parts = exp_reduce(y);
     const f32x8 p = expm1_core(parts.r) + splat(1.0f);
-    /* 2^n in two factors, so that results may be subnormal or inf; the first cannot leave the range */
+    /* 2^n in two factors, so that results may be subnormal or inf; products, so that NaN stays NaN */
     const i32x8 first = (parts.n >> 1) & splat_i32(-0x800000);
-    const i32x8 second = parts.n - first + splat_i32(127 << 23);
-    return as<f32x8>(as<i32x8>(p) + first) * as<f32x8>(second);
+    const i32x8 one = splat_i32(127 << 23);
+    return p * as<f32x8>(first + one) * as<f32x8>(parts.n - first + one);
 }
 
 /* exp(x) - 1 for -29 <= x <= 0, relative accuracy also near 0 */
@@ -134,7 +134,7 @@ PYPTO_INLINE f32x8 logarithm_full(f32x8 x)
     LogParts parts = log_reduce(select(tiny, x * splat(0x1p23f), x));
     parts.e = parts.e - select(tiny, splat(23.0f), splat(0.0f));
     f32x8 result = Base::combine(parts);
-    result = select(x - x == splat(0.0f), result, x); /* inf and NaN as they are */
+    result = select(x - x == splat(0.0f), result, x + x); /* inf and NaN stay, NaN becomes quiet */
     result = select(x < splat(0.0f), not_a_number(), result);
     return select(x == splat(0.0f), -infinity(), result);
 }
