@@ -174,20 +174,14 @@ class _Planner:
 
     def _find(self, local: Local, instr: Instr | None, position: int) -> Slot:
         life = self.lives[local]
-        dying: list[Slot] = []
         if instr is not None and instr.in_place:
-            dying = [
-                s.slot
-                for s in instr.srcs
-                if s.slot is not None
-                and self.lives[s].last == position
-                and self._suits(s.slot, local, life, position)
-            ]
+            for source in instr.srcs:
+                slot = source.slot
+                dying = self.lives[source].last == position
+                if slot is not None and dying and self._suits(slot, local, life, position):
+                    return slot
         # The input queue's memory last: using it longer delays the next copy in.
         for inputs in (False, True):
-            for slot in dying:
-                if (slot.area is Area.IN) is inputs:
-                    return slot
             for slot in self.memory.slots:
                 if (slot.area is Area.IN) is inputs and self._suits(slot, local, life, None):
                     return slot
