@@ -14,7 +14,9 @@ typedef uint64_t Vector16 __attribute__((vector_size(16)));
 template <typename Unit>
 PYPTO_INLINE void copy_unit(uint8_t* dst, const uint8_t* src)
 {
-    __builtin_memcpy(dst, src, sizeof(Unit));
+    Unit unit;
+    __builtin_memcpy(&unit, src, sizeof(Unit));
+    __builtin_memcpy(dst, &unit, sizeof(Unit));
 }
 
 /* Two units that overlap in the middle: n in [sizeof(Unit), 2 * sizeof(Unit)]. */

@@ -6,6 +6,7 @@
 #include "adv_math.h"
 #include "cast.h"
 #include "compare.h"
+#include "copy.h"
 #include "core.h"
 #include "fill.h"
 #include "gather.h"
