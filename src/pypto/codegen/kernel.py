@@ -116,11 +116,7 @@ class _Writer:
 
     def _plan_lines(self, stage: TileStage, writer: PlanWriter) -> list[str]:
         lines = [source_line(s) for s in stage.lines]
-        head = {
-            "run": "one run of elements",
-            "rows": "whole rows, one step at a time",
-            "chunks": "rows longer than on-chip memory, in chunks",
-        }[writer.plan.form]
+        head = _form_text(writer.plan)
         shown: list[str] = list(dict.fromkeys(lines))
         if len(shown) > 6:
             shown = [*shown[:5], f"... {len(shown) - 5} more"]
@@ -262,6 +258,20 @@ class _Writer:
                 operands = (cols, granule, str(plan.step_max), str(plan.bytes_per_element))
                 out.append(Statement("flat_step", step, operands))
         return out
+
+
+def _form_text(plan: Plan) -> str:
+    """How the plan walks its space, in a few words."""
+    cols = as_int(plan.space.cols)
+    if plan.form == "run":
+        unit = f", {plan.unit} of them a tile" if plan.unit > 1 else ""
+        return f"the axes merge to one run of elements{unit}"
+    if plan.form == "chunks":
+        return "rows longer than on-chip memory, in chunks"
+    if cols is None:
+        return "whole rows"
+    pitch = -(-cols // plan.align) * plan.align
+    return f"whole rows of {cols} columns" + (f", pitch {pitch}" if pitch != cols else "")
 
 
 def _useful_unit(plan: Plan) -> bool:

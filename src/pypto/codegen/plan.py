@@ -193,11 +193,15 @@ class PlanWriter:
         if any(x.slot and x.slot.area is Area.CALC for x in locals_) and Area.CALC in areas_known:
             cpp = self.types[Area.CALC]
             out.append(Statement("calc", "calc", (), cpp))
+        groups: list[tuple[str, list[str]]] = []
         for local in locals_:
-            out.append(
-                Statement("local", self.names[local], (self._place(local),), local.dtype.cpp)
-            )
-        return out
+            text = f"{self.names[local]} = {self._place(local)}"
+            room = groups and sum(map(len, groups[-1][1])) + len(text) < 80
+            if groups and groups[-1][0] == local.dtype.cpp and room:
+                groups[-1][1].append(text)
+            else:
+                groups.append((local.dtype.cpp, [text]))
+        return out + [Statement("locals", "", tuple(parts), cpp) for cpp, parts in groups]
 
     def _compute(self, block: Block, queue_in: Area, queue_out: Area) -> list[Statement]:
         out: list[Statement] = []
