@@ -63,7 +63,8 @@ class PlanWriter:
         self.constants: dict[str, ConstantView] = {}
         self.used: set[str] = set()  # dynamic quantities that the current function mentions
         self.names: dict[Local, str] = {}
-        self.types = {a: self._area_type(a) for a in plan.areas}
+        self.area_types = {a: self._area_type(a) for a in plan.areas}
+        self.types = {a: t.cpp for a, t in self.area_types.items()}
         self.buffers: dict[Buffer, None] = {}
         space = plan.space
         if plan.form == "run":
@@ -112,9 +113,10 @@ class PlanWriter:
 
     # --- names ---
 
-    def _area_type(self, area: Area) -> str:
-        types = {x.dtype.cpp for x in self.plan.locals() if x.slot and x.slot.area is area}
-        return types.pop() if len(types) == 1 else "uint8_t"
+    def _area_type(self, area: Area) -> DataType:
+        """The dtype most locals of an area have; the others reinterpret."""
+        types = [x.dtype for x in self.plan.locals() if x.slot and x.slot.area is area]
+        return max(types, key=lambda t: (types.count(t), t.bytes, t))
 
     def _name_locals(self) -> None:
         taken = (*_RESERVED, *(f"{t}_" for t in self.shared.tensors.values()))
@@ -126,13 +128,10 @@ class PlanWriter:
         """The expression of a local's memory, from its area's base."""
         slot = local.slot
         assert slot is not None
-        base, own = _BASES[slot.area], self.types[slot.area]
-        size = 1 if own == "uint8_t" else local.dtype.bytes
-        if own == "uint8_t" and local.dtype.cpp == "uint8_t":
-            size = 1
-        offset = slot.offset // size
+        base, own = _BASES[slot.area], self.area_types[slot.area]
+        offset = slot.offset // own.bytes
         text = base if offset == 0 else f"{base}[{self._offset(offset)}]"
-        return text if own == local.dtype.cpp else f"{text}.ReinterpretCast<{local.dtype.cpp}>()"
+        return text if own == local.dtype else f"{text}.ReinterpretCast<{local.dtype.cpp}>()"
 
     def _offset(self, offset: int) -> str:
         step = self.plan.step_max
