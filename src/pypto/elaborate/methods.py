@@ -201,6 +201,7 @@ def _dict_method(
         return Known(None)
     _count(name, positional, 1, 2, span)
     key = frame.python(*positional[0], name)
+    python_call(hash, span, key)
     default: Item = positional[1][0] if len(positional) == 2 else Known(None)
     if name == "setdefault":
         return items.setdefault(key, default)

@@ -18,6 +18,7 @@ from pypto.elaborate.diagnostics import Poisoned, refuse
 from pypto.elaborate.machine import Execute, Frame, Rebinding, identifier
 from pypto.elaborate.methods import refuse_shape_change
 from pypto.elaborate.parse import children
+from pypto.elaborate.scalars import python_call
 from pypto.elaborate.subscripts import is_whole
 from pypto.elaborate.tensors import write
 from pypto.elaborate.values import POISON, Item, Known, Scalar, Sequence, is_tensor
@@ -235,6 +236,7 @@ def _store(frame: Frame, target: cst.Subscript, item: Item) -> None:
             refuse_shape_change(span)
         key = _single_key(frame, target)
         if isinstance(owner, v.Mapping):
+            python_call(hash, span, key)
             owner.items[key] = item
             return
         if not isinstance(key, int) or not -len(owner.items) <= key < len(owner.items):

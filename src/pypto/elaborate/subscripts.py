@@ -41,6 +41,7 @@ def evaluate_subscript(frame: Frame, node: cst.Subscript) -> Item:
         item: Item = found
         return item
     if isinstance(owner, Mapping):
+        python_call(hash, span, key)
         if key not in owner.items:
             refuse(FeValueError, f"KeyError: {key!r}", span)
         return owner.items[key]

@@ -102,8 +102,8 @@ def describe(item: Item) -> str:
         kind = type(item.value).__name__
         try:
             text = repr(item.value)
-        except ValueError:  # Python refuses to print ints of thousands of digits
-            return f"a very large {kind}"
+        except Exception:  # a user's __repr__ fails, or an int has thousands of digits
+            return f"a value of type {kind}"
         return f"{text if len(text) <= 60 else text[:57] + '...'} ({kind})"
     if isinstance(item, Scalar):
         return f"the run-time {item.expr.kind} {item.expr}"
