@@ -11,10 +11,11 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, overload
 
 from pypto._options import Options, validate_families
+from pypto._traceback import full_tracebacks, outside
 from pypto.elaborate.source import KernelSource
+from pypto.error import PyptoError
 
 if TYPE_CHECKING:
-    from pypto.error import PyptoError
     from pypto.runtime.dispatch import Kernel
     from pypto.runtime.parameters import Parameter
 
@@ -52,7 +53,12 @@ class JitFunction:
         functools.update_wrapper(self, self._source.function)
 
     def __call__(self, *args: Any, **kwargs: Any) -> None:
-        return self._target(*args, **kwargs)
+        try:
+            self._target(*args, **kwargs)
+        except PyptoError as error:
+            if full_tracebacks():
+                raise
+            raise outside(error)  # PYPTO_TRACEBACK=full shows the frames below  # noqa: B904
 
     def __repr__(self) -> str:
         return f"<pypto kernel {self._source.function.__qualname__}>"
@@ -83,15 +89,36 @@ class JitFunction:
         return parameters_of(function, f"{self._source.filename}:{code.co_firstlineno}")
 
     def _first_call(self, *args: Any, **kwargs: Any) -> None:
+        """A call before the launcher has this kernel."""
+        try:
+            self._prepared().call(args, kwargs)
+        except PyptoError as error:
+            if full_tracebacks():
+                raise
+            raise outside(error)  # noqa: B904
+        finally:
+            self._forward()
+
+    def _prepared(self) -> Kernel:
         with self._lock:
             if self._kernel is None:
                 from pypto.runtime.dispatch import Kernel
 
-                kernel = Kernel(self._source, self._parameters(), self._options, self._scope)
-                _forward(type(self), kernel.launcher)
-                self._kernel = kernel
-                self._target = kernel.dispatcher
-        self._target(*args, **kwargs)
+                self._kernel = Kernel(self._source, self._parameters(), self._options, self._scope)
+            return self._kernel
+
+    def _forward(self) -> None:
+        """Once the launcher is there, let calls go to it without a Python frame."""
+        dispatcher = self._kernel.dispatcher(load=False) if self._kernel is not None else None
+        if dispatcher is None:
+            return
+        self._target = dispatcher
+        from pypto.runtime.tools import PROCESS
+
+        forwarder = PROCESS.launcher.Forwarder
+        cls = type(self)
+        if not isinstance(cls.__dict__.get("__call__"), forwarder):
+            cls.__call__ = forwarder("_target")  # type: ignore[method-assign]
 
     def compile(
         self,
@@ -109,7 +136,6 @@ class JitFunction:
         tensors whose annotation leaves them open; ``values``: values of scalar parameters.
         Errors of the kernel are in the report, not raised.
         """
-        from pypto.error import PyptoError
         from pypto.runtime.precompile import precompile
 
         start = time.perf_counter()
@@ -129,12 +155,6 @@ class JitFunction:
         except PyptoError as error:
             return CompileReport(name, "", "failed", error, time.perf_counter() - start, "")
         return CompileReport(name, key, state, None, time.perf_counter() - start, path)
-
-
-def _forward(cls: type[JitFunction], launcher: Any) -> None:
-    """Let calls of kernel objects go to their target without a Python frame."""
-    if not isinstance(cls.__dict__.get("__call__"), launcher.Forwarder):
-        cls.__call__ = launcher.Forwarder("_target")  # type: ignore[method-assign]
 
 
 @overload

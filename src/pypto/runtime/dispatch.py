@@ -7,22 +7,23 @@ import os
 import threading
 from collections.abc import Mapping
 from dataclasses import replace
-from types import ModuleType
 from typing import TYPE_CHECKING, Any, NoReturn
 
 from pypto import _dump, _options, target
 from pypto._options import Options
 from pypto._options.modes import CompStage, RunMode
+from pypto._traceback import full_tracebacks, outside
 from pypto.build.steps import KINDS
 from pypto.elaborate.captures import CapturedRead, Unreadable, evaluate, launcher_rows
-from pypto.error import Diagnostic, FeValueError, PyptoGeneralError, RtValueError
+from pypto.error import Diagnostic, FeValueError, PyptoError, PyptoGeneralError, RtValueError
 from pypto.ir.signature import CallSignature, TensorSignature
 from pypto.runtime import cpu
 from pypto.runtime.arguments import bind, classify, normalise, plain_scalars, variant_params
-from pypto.runtime.lookup import Found, Lookup, Request
+from pypto.runtime.lookup import Found, Request
 from pypto.runtime.npu import refuse_npu
 from pypto.runtime.parameters import NO_DEFAULT, Parameter
 from pypto.runtime.tensor_checks import is_tensor
+from pypto.runtime.tools import PROCESS
 
 if TYPE_CHECKING:
     from pypto.elaborate import KernelSource
@@ -31,55 +32,7 @@ __all__ = ["Kernel"]
 
 _OVERFLOW, _DIVISION, _PRECONDITION = 1, 2, 16  # PyptoKernel.run's results
 _KNOWN = 64  # binaries that one kernel remembers; the launcher keeps as many variants
-
-
-class _Process:
-    """What all kernels of the process share: the launcher, the runtime library, the cache."""
-
-    def __init__(self) -> None:
-        self._lock = threading.Lock()
-        self._lookup: Lookup | None = None
-        self._launcher: ModuleType | None = None
-        self._runtime: cpu.Runtime | None = None
-
-    @property
-    def lookup(self) -> Lookup:
-        with self._lock:
-            if self._lookup is None:
-                self._lookup = Lookup()
-            return self._lookup
-
-    def tools(self) -> tuple[Any, cpu.Runtime]:
-        """The launcher module and the runtime library, built and loaded at first use."""
-        lookup = self.lookup
-        with self._lock:
-            if self._launcher is None or self._runtime is None:
-                from pypto.build import steps
-                from pypto.runtime.torch_bridge import connect
-
-                tools = (lookup.store, lookup.toolchain)
-                launcher = _load_module(steps.launcher_module(*tools))
-                connect(launcher)
-                launcher.set_scope_variable(_options.SCOPE_SERIAL)
-                _options.on_global_change(launcher.bump_epoch)
-                self._runtime = cpu.load_runtime(steps.runtime_library(*tools))
-                self._launcher = launcher
-            return self._launcher, self._runtime
-
-
-def _load_module(path: str) -> ModuleType:
-    import importlib.machinery
-    import importlib.util
-
-    loader = importlib.machinery.ExtensionFileLoader("_pypto_launcher", path)
-    spec = importlib.util.spec_from_loader("_pypto_launcher", loader)
-    assert spec is not None
-    module = importlib.util.module_from_spec(spec)
-    loader.exec_module(module)
-    return module
-
-
-PROCESS = _Process()
+_NEVER = 2**64 - 1  # an epoch that is never current
 
 
 class _Known:
@@ -111,18 +64,39 @@ class Kernel:
         self.scope = scope
         self.known: list[_Known] = []  # most recent first
         self._lock = threading.RLock()
-        launcher, self.runtime = PROCESS.tools()
-        self.launcher = launcher
-        defaults = {p.name: p.default for p in parameters if p.default is not NO_DEFAULT}
-        names = tuple(p.name for p in parameters)
-        self.dispatcher = launcher.Dispatcher(self.name, names, defaults, self.call)
+        self._dispatcher: Any = None
+
+    def dispatcher(self, *, load: bool) -> Any:
+        """The launcher's callable for this kernel; None before the launcher was needed, unless
+        ``load``, which may build it."""
+        if self._dispatcher is None and (load or PROCESS.launcher is not None):
+            launcher, _ = PROCESS.tools()
+            defaults = {p.name: p.default for p in self.parameters if p.default is not NO_DEFAULT}
+            names = tuple(p.name for p in self.parameters)
+            with self._lock:
+                if self._dispatcher is None:
+                    made = launcher.Dispatcher(self.name, names, defaults, self._fallback)
+                    self._dispatcher = made
+        return self._dispatcher
 
     # --- a call that no variant took ---
 
+    def _fallback(self, args: tuple[object, ...], kwargs: Mapping[str, object]) -> None:
+        # An error keeps this frame alone, and the launcher drops it.
+        try:
+            self.call(args, kwargs)
+        except PyptoError as error:
+            if full_tracebacks():
+                raise
+            raise outside(error)  # noqa: B904
+
     def call(self, args: tuple[object, ...], kwargs: Mapping[str, object]) -> None:
-        """Check, find or make the binary, prepare the arguments, run. Returns None."""
+        """Check, find or make the binary, prepare the arguments, run. Returns None.
+
+        The launcher is loaded, and the C++ compiler started, only when all checks have passed.
+        """
         values = bind(self.name, self.parameters, args, kwargs)
-        epoch, scope = self.launcher.epoch(), self.launcher.scope()
+        epoch = _options.epoch()
         options = _options.resolve(self.decorator, scope=self.scope)
         _options.warn(options)
         staging = _staging(options, values)
@@ -138,19 +112,21 @@ class Kernel:
         prepared = normalise(
             self.name, self.parameters, plain, known.written, whole=known.whole, staging=staging
         )
-        if not self.dispatcher.run(prepared.args):
-            self._run_new(request, prepared.args, epoch, scope)
+        if not self.dispatcher(load=True).run(prepared.args):
+            self._run_new(request, prepared.args, epoch)
         prepared.finish()
 
-    def _run_new(
-        self, request: Request, args: tuple[object, ...], epoch: object, scope: object
-    ) -> None:
+    def _run_new(self, request: Request, args: tuple[object, ...], options_epoch: int) -> None:
         """Give the launcher a variant for ``args`` and run it. Copying may have changed which
         tensors are one memory, so the arguments are classified as they are now."""
         signature = classify(self.parameters, args, None)
         known = self._lookup(replace(request, signature=signature))
+        launcher, _ = PROCESS.tools()
+        epoch, scope = launcher.epoch(), launcher.scope()
+        if _options.epoch() != options_epoch:
+            epoch = _NEVER  # another thread changed options meanwhile: for this call only
         variant = self._make_variant(known.found, epoch, scope)
-        self.dispatcher.add(variant)
+        self.dispatcher(load=True).add(variant)
         if variant(args) is False:
             raise PyptoGeneralError(
                 f"{self.name}: the compiled kernel does not take arguments it was compiled for; "
@@ -183,14 +159,15 @@ class Kernel:
                 return known
         return None
 
-    def _make_variant(self, found: Found, epoch: object, scope: object) -> Any:
+    def _make_variant(self, found: Found, epoch: int, scope: object) -> Any:
+        launcher, runtime = PROCESS.tools()
         data = found.entry.data
         binary = cpu.load(found.entry.path("kernel.so"), data["symbol"])
         rows = self._captures(found.reads)
-        return self.launcher.Variant(
+        return launcher.Variant(
             entry=binary.address,
-            runtime=self.runtime.address,
-            owner=(binary.owner, self.runtime.owner),
+            runtime=runtime.address,
+            owner=(binary.owner, runtime.owner),
             params=variant_params(found.signature),
             ints=tuple(tuple(i) for i in data["ints"]),
             floats=tuple(data["floats"]),

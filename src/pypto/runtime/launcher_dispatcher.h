@@ -31,6 +31,7 @@ PyDoc_STRVAR(
     "Callable that runs the variant fitting the arguments, else fallback(args, kwargs).\n\n"
     "param_names: tuple of str, every one positional or keyword; defaults: dict of the defaults;\n"
     "fallback(args: tuple, kwargs: dict): gets the call as it was made; its result is returned.\n"
+    "An exception that it raises itself, with no frame but its own, arrives without that frame.\n"
     "A call that a variant runs returns None.");
 
 static Py_ssize_t count_params(const Dispatcher* self) {
@@ -92,6 +93,7 @@ static PyObject* call_fallback(Dispatcher* self, PyObject* const* args, Py_ssize
         Py_INCREF(fallback);
         self->fallbacks++;
         result = PyObject_CallFunctionObjArgs(fallback, positional, keywords, NULL);
+        if (!result) drop_single_frame();
         Py_DECREF(fallback);
     }
     Py_XDECREF(positional);

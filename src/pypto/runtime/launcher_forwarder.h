@@ -9,6 +9,8 @@
 #include <stddef.h>
 #include <structmember.h>
 
+#include "launcher_errors.h"
+
 typedef struct {
     PyObject_HEAD
     vectorcallfunc vectorcall;
@@ -33,6 +35,7 @@ static PyObject* forwarder_vectorcall(PyObject* object, PyObject* const* args, s
     if (!target) return NULL;
     PyObject* result = PyObject_Vectorcall(
         target, args + 1, (size_t)(n_args - 1) | PY_VECTORCALL_ARGUMENTS_OFFSET, kwnames);
+    if (!result && PyMethod_Check(target)) drop_single_frame();
     Py_DECREF(target);
     return result;
 }

@@ -4,6 +4,7 @@
 
 #include <structmember.h>
 
+#include "launcher_errors.h"
 #include "launcher_tensors.h"
 #include "pypto_abi.h"
 
@@ -263,6 +264,8 @@ static int raise_refusal(const Variant* self, int32_t code, PyObject* const* arg
         Py_DECREF(result);
         PyErr_Format(PyExc_RuntimeError, "a kernel refused its call with code %d, unexplained",
                      (int)code);
+    } else {
+        drop_single_frame();
     }
     return -1;
 }

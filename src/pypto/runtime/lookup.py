@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import types
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -17,7 +17,7 @@ from pypto.build.store import CacheStore, open_store
 from pypto.build.toolchain import HostToolchain, find_host_toolchain
 from pypto.elaborate.captures import CapturedRead, evaluate
 from pypto.elaborate.digests import Undigestible, code_digest, digest
-from pypto.error import FeTypeError
+from pypto.error import BuildError, FeTypeError
 from pypto.ir.signature import CallSignature, ConstantSignature, TensorSignature
 
 if TYPE_CHECKING:
@@ -60,10 +60,14 @@ class Found(NamedTuple):
 
 
 class Lookup:
-    """The cache and the host compiler of this process."""
+    """The cache and the host compiler of this process.
 
-    def __init__(self) -> None:
+    ``before_build(kind)`` is called when a kernel has passed all checks and is to be compiled.
+    """
+
+    def __init__(self, before_build: Callable[[str], None] | None = None) -> None:
         self.store: CacheStore = open_store()
+        self._before_build = before_build
         self._toolchain: HostToolchain | None = None
         self._package: str | None = None
 
@@ -78,7 +82,12 @@ class Lookup:
 
         Raises PyptoError for whatever is wrong with the kernel or the compiler.
         """
-        found = self._stored(request)
+        try:
+            found = self._stored(request)
+        except BuildError:
+            # No C++ compiler: still, what is wrong with the kernel itself is said first.
+            _front_end(request)
+            raise
         if found is not None or not compile_now:
             return found
         return self._compile(request)
@@ -147,16 +156,7 @@ class Lookup:
     # --- compiling ---
 
     def _compile(self, request: Request) -> Found:
-        from pypto.compiler import compile_kernel
-
-        scalars = {
-            n: v
-            for n, v in request.values.items()
-            if not isinstance(request.signature.get(n), TensorSignature)
-        }
-        compilation = compile_kernel(
-            request.source, request.signature, request.options, scalars, request.target
-        )
+        compilation = _front_end(request)
         elaboration = compilation.elaboration
         values = {n: request.values[n] for n in elaboration.specialised}
         signature = request.signature.specialised(values)
@@ -184,6 +184,8 @@ class Lookup:
             return made, _entry_data(compilation)
 
         before = self.store.load(key)
+        if before is None and self._before_build is not None:
+            self._before_build(request.kind)
         entry = before or build_kernel(
             self.store, self.toolchain, key, compilation.name, texts, request.kind
         )
@@ -243,6 +245,20 @@ class _Row(NamedTuple):
             )
         except (ValueError, KeyError, TypeError):
             return None
+
+
+def _front_end(request: Request) -> Compilation:
+    """All that happens before a C++ compiler starts. Raises PyptoError."""
+    from pypto.compiler import compile_kernel
+
+    scalars = {
+        n: v
+        for n, v in request.values.items()
+        if not isinstance(request.signature.get(n), TensorSignature)
+    }
+    return compile_kernel(
+        request.source, request.signature, request.options, scalars, request.target
+    )
 
 
 def _needed_alias(compilation: Compilation, alias: tuple[int, ...]) -> tuple[int, ...]:

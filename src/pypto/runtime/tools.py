@@ -1,0 +1,104 @@
+"""The launcher and the runtime library: built where they are missing, loaded once a process."""
+
+from __future__ import annotations
+
+import os
+import threading
+from typing import TYPE_CHECKING, Any
+
+from pypto import _options
+from pypto.build import steps
+from pypto.runtime import cpu
+from pypto.runtime.lookup import Lookup
+from pypto.runtime.torch_bridge import connect
+
+if TYPE_CHECKING:
+    from concurrent.futures import Future
+
+__all__ = ["PROCESS", "Process"]
+
+
+class Process:
+    """What all kernels of the process share: the cache, the launcher, the runtime library."""
+
+    def __init__(self) -> None:
+        self._lock = threading.RLock()  # of the tools
+        self._lookup_lock = threading.Lock()
+        self._lookup: Lookup | None = None
+        self._launcher: Any = None
+        self._runtime: cpu.Runtime | None = None
+        self._started: dict[str, Future[Any]] | None = None
+
+    @property
+    def lookup(self) -> Lookup:
+        with self._lookup_lock:
+            if self._lookup is None:
+                self._lookup = Lookup(before_build=self.start)
+            return self._lookup
+
+    @property
+    def launcher(self) -> Any:
+        """The launcher module, once something has needed it; else None."""
+        return self._launcher
+
+    def start(self, kind: str) -> None:
+        """Begin to build all shared tools that are missing, beside the caller, who goes on to build
+        a kernel. Errors come back where the tool is needed; nothing is built twice."""
+        with self._lock:
+            if self._started is not None or self._launcher is not None:
+                return
+            from concurrent.futures import ThreadPoolExecutor  # not on the path of a warm kernel
+
+            store, toolchain = self.lookup.store, self.lookup.toolchain
+            # The header first: the caller waits for it, and then has a kernel to compile.
+            pool = ThreadPoolExecutor(max_workers=3, thread_name_prefix="pypto-tools")
+            self._started = {
+                "header": pool.submit(steps.precompiled_header, store, toolchain, kind),
+                "launcher": pool.submit(steps.launcher_module, store, toolchain),
+                "runtime": pool.submit(steps.runtime_library, store, toolchain),
+            }
+            pool.shutdown(wait=False)
+
+    def forget_threads(self) -> None:
+        """In a forked child: what other threads of the parent held or had begun is not there."""
+        self._lock, self._lookup_lock = threading.RLock(), threading.Lock()
+        self._started = None
+
+    def tools(self) -> tuple[Any, cpu.Runtime]:
+        """The launcher module and the runtime library. Raises BuildError."""
+        lookup = self.lookup
+        with self._lock:
+            if self._launcher is None or self._runtime is None:
+                started = self._started
+                try:
+                    if started is not None:
+                        module = started["launcher"].result()
+                        library = started["runtime"].result()
+                    else:
+                        module = steps.launcher_module(lookup.store, lookup.toolchain)
+                        library = steps.runtime_library(lookup.store, lookup.toolchain)
+                finally:
+                    self._started = None  # after a failure the next call tries again
+                self._runtime = cpu.load_runtime(library)
+                self._launcher = _connected(module)
+            return self._launcher, self._runtime
+
+
+def _connected(path: str) -> Any:
+    """The launcher module at ``path``, told about torch and the options."""
+    import importlib.machinery
+    import importlib.util
+
+    loader = importlib.machinery.ExtensionFileLoader("_pypto_launcher", path)
+    spec = importlib.util.spec_from_loader("_pypto_launcher", loader)
+    assert spec is not None
+    launcher: Any = importlib.util.module_from_spec(spec)
+    loader.exec_module(launcher)
+    connect(launcher)
+    launcher.set_scope_variable(_options.SCOPE_SERIAL)
+    _options.on_global_change(launcher.bump_epoch)
+    return launcher
+
+
+PROCESS = Process()
+os.register_at_fork(after_in_child=PROCESS.forget_threads)
