@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import os
+import shutil
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
 
+from pypto.build.steps import prepare
+from pypto.build.store import open_store
+from pypto.build.toolchain import find_host_toolchain
 from pypto.cli import compile as compile_module
 from pypto.cli import main
 
@@ -69,6 +73,12 @@ def _states(printed: str) -> dict[str, str]:
 
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
+    """Files with kernels, beside a cache that has the shared tools and no kernel."""
+    store = open_store()
+    prepare(store, find_host_toolchain(store.memo))
+    tools = Path(store.write_root()) / "tools"
+    (tmp_path / "cache").mkdir(mode=0o700)
+    shutil.copytree(tools, tmp_path / "cache" / "tools")
     (tmp_path / "kernels.py").write_text(KERNELS)
     (tmp_path / "broken.py").write_text(BROKEN)
     (tmp_path / "sizes.py").write_text(OPEN)
