@@ -191,10 +191,8 @@ constexpr uint32_t cast_modes()
 namespace lane {
 
 /* From lanes of S as loaded to lanes of D as Lanes<D>::pack takes them. */
-template <typename D, typename S>
+template <typename D, typename S, AscendC::RoundMode mode>
 struct CastLanes {
-    AscendC::RoundMode mode;
-
     template <typename V>
     PYPTO_INLINE auto operator()(V v) const
     {
@@ -259,13 +257,31 @@ private:
     }
 };
 
-template <typename D, typename S>
-PYPTO_INLINE void check_cast(AscendC::RoundMode mode)
+/* Calls run(CastLanes<D, S, mode>) with the mode as a constant. */
+template <typename D, typename S, typename Run>
+PYPTO_INLINE void with_mode(AscendC::RoundMode mode, const Run& run)
 {
-    static_assert(cast_modes<D, S>() != 0, "Cast: the device does not convert between these types");
-    if (__builtin_expect(((cast_modes<D, S>() >> static_cast<uint32_t>(mode)) & 1u) == 0, 0)) {
-        fail("Cast: this pair of types has no such round mode");
+    using AscendC::RoundMode;
+    constexpr uint32_t modes = cast_modes<D, S>();
+    static_assert(modes != 0, "Cast: the device does not convert between these types");
+    if constexpr ((modes & 0x3eu) == 0 || (is_same<S, int32_t> && is_same<D, half>)) {
+        if (((modes >> static_cast<uint32_t>(mode)) & 1u) != 0) return run(CastLanes<D, S, RoundMode::CAST_NONE>{});
+    } else {
+        switch (mode) {
+            case RoundMode::CAST_RINT: return run(CastLanes<D, S, RoundMode::CAST_RINT>{});
+            case RoundMode::CAST_FLOOR: return run(CastLanes<D, S, RoundMode::CAST_FLOOR>{});
+            case RoundMode::CAST_CEIL: return run(CastLanes<D, S, RoundMode::CAST_CEIL>{});
+            case RoundMode::CAST_ROUND: return run(CastLanes<D, S, RoundMode::CAST_ROUND>{});
+            case RoundMode::CAST_TRUNC: return run(CastLanes<D, S, RoundMode::CAST_TRUNC>{});
+            case RoundMode::CAST_NONE: /* the same as RINT */
+                if constexpr ((modes & 1u) != 0) return run(CastLanes<D, S, RoundMode::CAST_RINT>{});
+                break;
+            case RoundMode::CAST_ODD:
+                if constexpr ((modes & 0x40u) != 0) return run(CastLanes<D, S, RoundMode::CAST_ODD>{});
+                break;
+        }
     }
+    fail("Cast: this pair of types has no such round mode");
 }
 
 /* int4b_t: two elements a byte, an even count */
@@ -298,15 +314,15 @@ PYPTO_INLINE void Cast(const LocalTensor<T>& dst, const LocalTensor<U>& src,
                        const RoundMode& roundMode, const uint32_t count)
 {
     using namespace pypto_twin;
-    lane::check_cast<T, U>(roundMode);
     if constexpr (is_same<T, int4b_t> || is_same<U, int4b_t>) {
+        static_assert(cast_modes<T, U>() != 0, "Cast: the device does not convert between these types");
         on_instruction(PIPE_V);
         on_read(src.Position(), src.GetPhyAddr(), bytes_of<U>(count), PIPE_V);
         on_write(dst.Position(), dst.GetPhyAddr(), bytes_of<T>(count), PIPE_V);
         lane::cast_int4(dst.GetPhyAddr(), src.GetPhyAddr(), roundMode, count);
         leave_count_form();
     } else {
-        count_form(lane::CastLanes<T, U>{roundMode}, count, dst, src);
+        lane::with_mode<T, U>(roundMode, [&](const auto& f) { count_form(f, count, dst, src); });
     }
 }
 
@@ -317,10 +333,10 @@ PYPTO_INLINE void Cast(const LocalTensor<T>& dst, const LocalTensor<U>& src,
 {
     using namespace pypto_twin;
     static_assert(!is_same<T, int4b_t> && !is_same<U, int4b_t>, "Cast: int4b_t only in the count form");
-    lane::check_cast<T, U>(roundMode);
-    bits_form<isSetMask>(lane::CastLanes<T, U>{roundMode}, mask, repeatTime,
-                         operand(dst, p.dstBlkStride, p.dstRepStride),
-                         operand(src, p.srcBlkStride, p.srcRepStride));
+    lane::with_mode<T, U>(roundMode, [&](const auto& f) {
+        bits_form<isSetMask>(f, mask, repeatTime, operand(dst, p.dstBlkStride, p.dstRepStride),
+                             operand(src, p.srcBlkStride, p.srcRepStride));
+    });
 }
 
 template <typename T, typename U, bool isSetMask = true>
@@ -330,10 +346,10 @@ PYPTO_INLINE void Cast(const LocalTensor<T>& dst, const LocalTensor<U>& src,
 {
     using namespace pypto_twin;
     static_assert(!is_same<T, int4b_t> && !is_same<U, int4b_t>, "Cast: int4b_t only in the count form");
-    lane::check_cast<T, U>(roundMode);
-    length_form<isSetMask>(lane::CastLanes<T, U>{roundMode}, mask, repeatTime,
-                           operand(dst, p.dstBlkStride, p.dstRepStride),
-                           operand(src, p.srcBlkStride, p.srcRepStride));
+    lane::with_mode<T, U>(roundMode, [&](const auto& f) {
+        length_form<isSetMask>(f, mask, repeatTime, operand(dst, p.dstBlkStride, p.dstRepStride),
+                               operand(src, p.srcBlkStride, p.srcRepStride));
+    });
 }
 
 }  // namespace AscendC

@@ -49,6 +49,13 @@ struct BinaryRepeatParams {
 
 }  // namespace AscendC
 
+/* A function that is compiled once, whatever its arguments. */
+#if defined(__clang__)
+#define PYPTO_OUTLINE __attribute__((noinline))
+#else
+#define PYPTO_OUTLINE __attribute__((noinline, noclone))
+#endif
+
 namespace pypto_twin {
 
 template <typename T, typename... Types>
@@ -131,7 +138,7 @@ PYPTO_INLINE void report(const Operand<T>& at, uint32_t repeats, uint32_t length
  * element), writes exactly the elements. The loops below are functions of their own, and f appears
  * once in each: compiling is faster than with everything inlined into the kernel. */
 template <typename F, typename D, typename... S>
-__attribute__((noinline)) void walk_dense(F f, uint32_t count, D* d, const S*... s)
+PYPTO_OUTLINE void walk_dense(F f, uint32_t count, D* d, const S*... s)
 {
     constexpr uint32_t lanes = step_lanes<D, S...>;
     const uint64_t whole = count / lanes * lanes;
@@ -154,13 +161,14 @@ __attribute__((noinline)) void walk_dense(F f, uint32_t count, D* d, const S*...
 
 /* d = f(s...) in the lanes of every repeat whose bit is set. */
 template <typename F, typename D, typename... S>
-__attribute__((noinline)) void walk_strided(F f, uint32_t repeats, uint64_t low, uint64_t high,
+PYPTO_OUTLINE void walk_strided(F f, uint32_t repeats, uint64_t low, uint64_t high,
                                             Operand<D> d, Operand<S>... s)
 {
     constexpr uint32_t lanes = step_lanes<D, S...>;
     constexpr uint32_t all = (1u << lanes) - 1;
     uint32_t bits[repeat_lanes<D, S...> / lanes];
     uint32_t steps = 0;
+#pragma GCC unroll 1
     for (uint32_t step = 0; step < repeat_lanes<D, S...> / lanes; ++step) {
         const uint32_t first = step * lanes;
         bits[step] = static_cast<uint32_t>((first < 64 ? low : high) >> (first % 64)) & all;
@@ -257,7 +265,7 @@ PYPTO_INLINE void refuse_counter_mode()
 
 /* Op(dst, src..., mask, repeat, strides): the first `mask` lanes of every repeat. */
 template <bool isSetMask, typename F, typename D, typename... S>
-__attribute__((noinline)) void length_form(const F& f, uint64_t mask, uint32_t repeats, const Operand<D>& d,
+PYPTO_OUTLINE void length_form(const F& f, uint64_t mask, uint32_t repeats, const Operand<D>& d,
                               const Operand<S>&... s)
 {
     on_instruction(PIPE_V);
@@ -281,7 +289,7 @@ __attribute__((noinline)) void length_form(const F& f, uint64_t mask, uint32_t r
 
 /* Op(dst, src..., mask[], repeat, strides): one bit a lane. */
 template <bool isSetMask, typename F, typename D, typename... S>
-__attribute__((noinline)) void bits_form(const F& f, const uint64_t mask[], uint32_t repeats, const Operand<D>& d,
+PYPTO_OUTLINE void bits_form(const F& f, const uint64_t mask[], uint32_t repeats, const Operand<D>& d,
                             const Operand<S>&... s)
 {
     on_instruction(PIPE_V);
