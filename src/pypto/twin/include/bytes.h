@@ -63,15 +63,10 @@ inline __attribute__((noinline)) void copy_bytes(uint8_t* dst, const uint8_t* sr
             prefetch(src + i + ahead);
             prefetch(src + i + 64 + ahead);
         }
-        Vector32 a, b, c, d; /* loaded before any is stored: dst may alias src as far as g++ knows */
-        __builtin_memcpy(&a, src + i, 32);
-        __builtin_memcpy(&b, src + i + 32, 32);
-        __builtin_memcpy(&c, src + i + 64, 32);
-        __builtin_memcpy(&d, src + i + 96, 32);
-        __builtin_memcpy(dst + i, &a, 32);
-        __builtin_memcpy(dst + i + 32, &b, 32);
-        __builtin_memcpy(dst + i + 64, &c, 32);
-        __builtin_memcpy(dst + i + 96, &d, 32);
+        copy_unit<Vector32>(dst + i, src + i);
+        copy_unit<Vector32>(dst + i + 32, src + i + 32);
+        copy_unit<Vector32>(dst + i + 64, src + i + 64);
+        copy_unit<Vector32>(dst + i + 96, src + i + 96);
     }
     for (; i + 32 <= n; i += 32) {
         copy_unit<Vector32>(dst + i, src + i);
