@@ -188,7 +188,9 @@ class _Selector:
         name = node.value.name
         if name is None and isinstance(node.statement, Load):
             name = node.statement.buffer.name
-        return Local(name or "t", node.value.type.dtype, kind or self.kind(node))
+        if name is None:
+            name = next((s.buffer.name for s, n in self.stage.stores if n is node), "t")
+        return Local(name, node.value.type.dtype, kind or self.kind(node))
 
     def _keep(self, node: Node, local: Local) -> Local:
         self.places[-1][node] = local
