@@ -353,6 +353,8 @@ def test_a_return_annotation(shop: Workshop) -> None:
             ["a = 1", "if a is 1: pass"],
             "'is' compares identities, which numbers and strings do not reliably have",
         ),
+        (["a = getattr(x, 'shape')"], "a kernel cannot call the built-in getattr"),
+        (["a = type(x)"], "a kernel cannot call type"),
         (["x.shape[0] = 3"], "the shape of a tensor cannot be changed"),
         (["x.shape.append(3)"], "the shape of a tensor cannot be changed"),
         (["pypto.options(vec_tile_shapes=[3])"], "a kernel cannot call pypto.options"),
@@ -401,6 +403,11 @@ def test_a_control_flow_that_python_decides(shop: Workshop) -> None:
 def test_three_thousand_statements(shop: Workshop) -> None:
     made = shop.run(body(*(["o[:] = x + 1"] * 3000)))
     assert len(made.kernel.body) == 6001
+
+
+def test_no_more_than_a_hundred_errors_are_shown(shop: Workshop) -> None:
+    error = shop.error(body(*(f"o[:] = x + a{i}" for i in range(500))))
+    assert len(error.diagnostics) == 100
 
 
 @pytest.mark.parametrize(

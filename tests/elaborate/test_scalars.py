@@ -191,7 +191,7 @@ def _combine(children: st.SearchStrategy[str]) -> st.SearchStrategy[str]:
     f=st.sampled_from([-1.5, 0.0, 0.25, 3.0]),
     size=st.integers(1, 6),
 )
-@settings(max_examples=150, deadline=None, derandomize=True)
+@settings(max_examples=80, deadline=None, derandomize=True)
 def test_scalar_code_means_what_python_means(
     tmp_path_factory: pytest.TempPathFactory, expression: str, n: int, f: float, size: int
 ) -> None:

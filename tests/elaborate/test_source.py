@@ -269,7 +269,8 @@ def test_an_indented_function_ends_at_a_foreign_dedent(shop: Workshop) -> None:
           after = 1
         """)
     assert lines(names["k"])[-1].strip() == "o[:] = x"
-    assert shop.elaborate(names["k"]).kernel.body[0].span.line == 5
+    store = shop.elaborate(names["k"]).kernel.body[-1]
+    assert (store.span.line, store.span.column, store.span.text()) == (5, 24, "o[:] = x")
 
 
 # --- T08, T10: names and text ---

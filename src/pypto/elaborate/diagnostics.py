@@ -11,7 +11,7 @@ from typing import NoReturn
 
 from pypto.error import Diagnostic, PyptoError, Span
 
-__all__ = ["Collector", "NeedValue", "Poisoned", "deep_recursion", "refuse"]
+__all__ = ["Collector", "NeedValue", "Poisoned", "TooMany", "deep_recursion", "refuse"]
 
 
 class Poisoned(Exception):
@@ -42,22 +42,39 @@ def refuse(
     raise cls([Diagnostic(cls, code, message, span, expected, got, help, notes)])
 
 
+MAX_DIAGNOSTICS = 100
+"""Nobody reads more at a time, and suggesting names for thousands of errors takes seconds."""
+
+
+class TooMany(Exception):
+    """Enough errors are collected: stop looking for more."""
+
+
 @dataclass(slots=True)
 class Collector:
     """Diagnostics of one kernel, each with the place in the kernel itself that led to it."""
 
     found: list[tuple[tuple[int, int], Diagnostic]] = field(default_factory=list)
+    seen: set[tuple[object, ...]] = field(default_factory=set)
 
     def add(self, diagnostic: Diagnostic, place: Span, notes: tuple[str, ...] = ()) -> None:
-        """Record ``diagnostic``; the same message at the same place counts once."""
+        """Record ``diagnostic``; the same message at the same place counts once.
+
+        Raises TooMany when there are :data:`MAX_DIAGNOSTICS`.
+        """
         if notes:
             diagnostic = replace(diagnostic, notes=diagnostic.notes + notes)
         span = diagnostic.span
         if span is not None and span.source is place.source:
             place = span
-        entry = ((place.line, place.column), diagnostic)
-        if entry not in self.found:
-            self.found.append(entry)
+        at = None if span is None else (id(span.source), span.line, span.column)
+        key = (place.line, place.column, at, diagnostic.message, diagnostic.notes)
+        if key in self.seen:
+            return
+        self.seen.add(key)
+        self.found.append(((place.line, place.column), diagnostic))
+        if len(self.found) == MAX_DIAGNOSTICS:
+            raise TooMany
 
     def in_order(self) -> list[Diagnostic]:
         """All diagnostics in source order."""

@@ -9,7 +9,7 @@ from types import CodeType
 from pypto._options import Options
 from pypto.elaborate.annotations import check_annotations, parameter_span
 from pypto.elaborate.captures import CapturedRead
-from pypto.elaborate.diagnostics import NeedValue, deep_recursion
+from pypto.elaborate.diagnostics import NeedValue, TooMany, deep_recursion
 from pypto.elaborate.expressions import EXPRESSIONS
 from pypto.elaborate.machine import Context, Frame, Rebinding
 from pypto.elaborate.parse import ParsedFunction, parse
@@ -51,7 +51,7 @@ def elaborate(
 
     ``values``: the Python values that this call gives to scalar parameters; those that are needed
     at compile time are used and reported in :attr:`Elaboration.specialised`. Raises one error that
-    holds every problem found.
+    holds every problem found, the first hundred at most.
     """
     options = options or Options()
     given = dict(values or {})
@@ -65,6 +65,8 @@ def elaborate(
             context.parsed.update(parsed)
             try:
                 return _run(context, kernel, signature, specialised)
+            except TooMany:
+                raise_diagnostics(context.collector.in_order())
             except NeedValue as need:
                 # The helpers stay parsed, but their syntax errors belong to the next run.
                 assert need.names - specialised, "a known value was asked for again"

@@ -114,6 +114,13 @@ def why_impure(function: object, name: str) -> tuple[str, str]:
             f"a kernel cannot call {name}: it would run once, while compiling",
             "use the pypto operation of that name, or pass the result as a parameter",
         )
+    if function is type:
+        return "a kernel cannot call type", "ask with isinstance(value, kind)"
+    if module == "builtins" and not isinstance(function, type):
+        return (
+            f"a kernel cannot call the built-in {name}",
+            "compute the value outside and pass it as a parameter",
+        )
     if isinstance(function, type):
         return (
             f"a kernel cannot make objects of the class {name}",
