@@ -189,7 +189,7 @@ def _check_types(instr: Instr, target: Target) -> None:
     for name in _instructions(instr):
         rows = target.instruction(name).dtypes
         kinds = {row[0] for row in rows}
-        if not any(target.takes(name, *[dtype] * len(row)) for row in rows):
+        if not any(target.takes(name, dtype, *row[1:]) for row in rows):
             _defect(f"{name} does not take {dtype}; it takes {sorted(kinds)}", instr.span)
 
 

@@ -320,8 +320,10 @@ def _fitting(stage: Stage, wanted: Sequence[Expr]) -> Sequence[Axis] | None:
         return stage.axes
     if stage.reduced is not None and sizes[:-1] == list(wanted):
         return stage.axes[:-1]
-    if stage.reduced is None and sizes == list(wanted)[:-1] and stage.nodes:
-        # A further inner axis: what is there already becomes one value per row.
+    if stage.reduced is None and sizes and sizes == list(wanted)[:-1]:
+        # A further inner axis: what is there already becomes one value per row. A single value
+        # has no row of its own: in a loop over the new axis it would be stored by every step, and
+        # by none when that axis is empty.
         stage.axes = [*stage.axes, Axis(wanted[-1])]
         return stage.axes
     return None
