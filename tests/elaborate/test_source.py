@@ -270,7 +270,7 @@ def test_an_indented_function_ends_at_a_foreign_dedent(shop: Workshop) -> None:
         """)
     assert lines(names["k"])[-1].strip() == "o[:] = x"
     store = shop.elaborate(names["k"]).kernel.body[-1]
-    assert (store.span.line, store.span.column, store.span.text()) == (5, 24, "o[:] = x")
+    assert (store.span.line, store.span.column, store.span.text()) == (5, 16, "o[:] = x")
 
 
 # --- T08, T10: names and text ---
