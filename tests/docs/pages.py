@@ -89,7 +89,8 @@ def run_python(page: Path, directory: Path) -> list[tuple[Block, str | None, str
     if done.returncode:
         failed = pairs[len(outputs)][0]
         raise AssertionError(f"{page.name}:{failed.line} fails:\n{done.stderr}")
-    inside = re.compile(re.escape(str(directory)) + r"/\d+/")
+    # Shown absolute or relative to the working directory, which is ``directory``.
+    inside = re.compile(rf"(?:{re.escape(str(directory))}/)?\d+/(?=example\.py)")
     return [
         (block, expected, inside.sub("", output))
         for (block, expected), output in zip(pairs, outputs, strict=True)
