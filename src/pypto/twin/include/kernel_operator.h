@@ -9,6 +9,7 @@
 #include "copy.h"
 #include "core.h"
 #include "fill.h"
+#include "fused_cast.h"
 #include "gather.h"
 #include "hooks.h"
 #include "move.h"

@@ -159,22 +159,31 @@ PYPTO_OUTLINE void walk_dense(F f, uint32_t count, D* d, const S*... s)
     }
 }
 
-/* d = f(s...) in the lanes of every repeat whose bit is set. */
-template <typename F, typename D, typename... S>
-PYPTO_OUTLINE void walk_strided(F f, uint32_t repeats, uint64_t low, uint64_t high,
-                                            Operand<D> d, Operand<S>... s)
+/* Cuts the mask of a repeat into steps of `lanes` lanes; how many steps there are up to the last lane. */
+PYPTO_OUTLINE inline uint32_t step_bits(uint32_t bits[], uint32_t most, uint32_t lanes, uint64_t low,
+                                        uint64_t high)
 {
-    constexpr uint32_t lanes = step_lanes<D, S...>;
-    constexpr uint32_t all = (1u << lanes) - 1;
-    uint32_t bits[repeat_lanes<D, S...> / lanes];
     uint32_t steps = 0;
 #pragma GCC unroll 1
-    for (uint32_t step = 0; step < repeat_lanes<D, S...> / lanes; ++step) {
+    for (uint32_t step = 0; step < most; ++step) {
         const uint32_t first = step * lanes;
-        bits[step] = static_cast<uint32_t>((first < 64 ? low : high) >> (first % 64)) & all;
+        bits[step] = static_cast<uint32_t>((first < 64 ? low : high) >> (first % 64)) & ((1u << lanes) - 1);
         if (bits[step] != 0) steps = step + 1;
     }
+    return steps;
+}
+
+/* d = f(s...) in the lanes of every repeat whose bit is set. */
+template <typename F, typename D, typename... S>
+PYPTO_OUTLINE void walk_strided(F f, uint32_t repeats, uint64_t low, uint64_t high, Operand<D> d,
+                                Operand<S>... s)
+{
+    constexpr uint32_t lanes = step_lanes<D, S...>, most = repeat_lanes<D, S...> / lanes;
+    constexpr uint32_t all = (1u << lanes) - 1;
+    uint32_t bits[most];
+    const uint32_t steps = step_bits(bits, most, lanes, low, high);
     for (uint32_t r = 0; r < repeats; ++r) {
+#pragma GCC unroll 1
         for (uint32_t step = 0; step < steps; ++step) {
             const auto packed =
                 simd::Lanes<D, lanes>::pack(f(simd::Lanes<S, lanes>::load(address_of<lanes>(s, r, step))...));
