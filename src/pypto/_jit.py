@@ -82,11 +82,9 @@ class JitFunction:
         return made
 
     def _parameters(self) -> tuple[Parameter, ...]:
-        from pypto.runtime.parameters import parameters_of
+        from pypto.runtime.parameters import parameters_of, place_of
 
-        function = self._source.function
-        code = function.__code__
-        return parameters_of(function, f"{self._source.filename}:{code.co_firstlineno}")
+        return parameters_of(self._source.function, functools.partial(place_of, self._source))
 
     def _first_call(self, *args: Any, **kwargs: Any) -> None:
         """A call before the launcher has this kernel."""

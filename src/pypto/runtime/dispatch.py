@@ -15,7 +15,15 @@ from pypto._options.modes import CompStage, RunMode
 from pypto._traceback import full_tracebacks, outside
 from pypto.build.steps import KINDS
 from pypto.elaborate.captures import CapturedRead, Unreadable, evaluate, launcher_rows
-from pypto.error import Diagnostic, FeValueError, PyptoError, PyptoGeneralError, RtValueError
+from pypto.error import (
+    Diagnostic,
+    FeValueError,
+    ParserError,
+    PyptoError,
+    PyptoGeneralError,
+    RtValueError,
+    shown_file,
+)
 from pypto.ir.signature import CallSignature, TensorSignature
 from pypto.runtime import cpu
 from pypto.runtime.arguments import bind, classify, normalise, plain_scalars, variant_params
@@ -178,7 +186,7 @@ class Kernel:
                 if isinstance(s, TensorSignature)
             ),
             captures=rows,
-            explain=_Explain(self.name, found),
+            explain=_Explain(self.source, found),
             epoch=epoch,
             scope=scope,
         )
@@ -232,7 +240,7 @@ class Kernel:
 
 def _covers(signature: CallSignature, request: Request) -> bool:
     """True when a binary for ``signature`` serves the request's call."""
-    from pypto.elaborate.digests import digest
+    from pypto.elaborate.digests import Undigestible, digest
     from pypto.ir.signature import ConstantSignature
 
     if signature.alias != request.signature.alias:
@@ -243,8 +251,11 @@ def _covers(signature: CallSignature, request: Request) -> bool:
         if isinstance(have, ConstantSignature):
             if isinstance(want, TensorSignature):
                 return False
-            if digest(have.value) != digest(request.values[name]):
-                return False
+            try:
+                if digest(have.value) != digest(request.values[name]):
+                    return False
+            except Undigestible:
+                return False  # the lookup says what is wrong with the value
         elif have != want:
             return False
     return True
@@ -279,10 +290,11 @@ def _staging(options: Options, values: tuple[object, ...]) -> cpu.DeviceStaging 
 class _Explain:
     """Raises the error that a kernel's refusal of a call stands for."""
 
-    __slots__ = ("found", "name")
+    __slots__ = ("found", "name", "source")
 
-    def __init__(self, name: str, found: Found) -> None:
-        self.name = name
+    def __init__(self, source: KernelSource, found: Found) -> None:
+        self.source = source
+        self.name = source.function.__name__
         self.found = found
 
     def __call__(self, code: int, args: tuple[object, ...]) -> NoReturn:
@@ -303,7 +315,20 @@ class _Explain:
                     RtValueError.default_code,
                     f"{self.name}: {condition['text']}",
                     got=shapes,
-                    notes=(f"needed at {condition['where']} (function+line)",),
+                    notes=(f"needed at {_place(self.source, condition['where'])}",),
                 )
             ]
         )
+
+
+def _place(source: KernelSource, relative: str) -> str:
+    """``file:line`` of ``label+line``, where the label is the kernel's own."""
+    label, _, line = relative.rpartition("+")
+    if label == source.function.__name__:
+        try:
+            text = source.text()
+        except ParserError:  # the file has changed since
+            pass
+        else:
+            return f"{shown_file(text.filename)}:{text.first_line + int(line) - 1}"
+    return f"{relative} (function+line)"

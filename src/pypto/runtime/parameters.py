@@ -5,12 +5,15 @@ from __future__ import annotations
 import inspect
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from pypto.error import Diagnostic, FeTypeError, RtTypeError
+from pypto.error import Diagnostic, FeTypeError, ParserError, RtTypeError, shown_file
 from pypto.language.annotation import TensorAnnotation
 
-__all__ = ["NO_DEFAULT", "Parameter", "bind", "parameters_of"]
+if TYPE_CHECKING:
+    from pypto.elaborate.source import KernelSource
+
+__all__ = ["NO_DEFAULT", "Parameter", "bind", "parameters_of", "place_of"]
 
 
 class _NoDefault:
@@ -32,13 +35,14 @@ class Parameter:
     """One parameter of a kernel.
 
     ``annotation`` is the evaluated annotation, ``inspect.Parameter.empty`` without one. ``where``
-    says where it stands (``file:line:col``), for messages; None when that is not known.
+    says where it stands (``file:line:col``), for messages: the text, or a function that finds it
+    by the parameter's name; None when that is not known.
     """
 
     name: str
     annotation: object = inspect.Parameter.empty
     default: object = NO_DEFAULT
-    where: str | None = None
+    where: str | Callable[[str], str] | None = None
 
     @property
     def tensor(self) -> TensorAnnotation | None:
@@ -57,13 +61,36 @@ class Parameter:
     @property
     def notes(self) -> tuple[str, ...]:
         """Lines for a message about this parameter."""
-        return () if self.where is None else (f"annotated at {self.where}",)
+        if self.where is None:
+            return ()
+        place = self.where if isinstance(self.where, str) else self.where(self.name)
+        return (f"annotated at {place}" if self.annotated else f"defined at {place}",)
 
 
-def parameters_of(function: Callable[..., Any], where: str | None = None) -> tuple[Parameter, ...]:
+def place_of(source: KernelSource, name: str) -> str:
+    """``file:line:col`` of the annotation of a kernel's parameter, or of its name without one."""
+    import ast  # only for a message
+
+    try:
+        text = source.text()
+        nested = text.lines[0][:1].isspace()  # `if True:` takes the indentation
+        lines = ("if True:", *text.lines) if nested else text.lines
+        tree = ast.parse("\n".join(lines))
+    except (ParserError, SyntaxError):
+        return f"{shown_file(source.filename)}:{source.function.__code__.co_firstlineno}"
+    define = next(node for node in ast.walk(tree) if isinstance(node, ast.FunctionDef))
+    argument = next(a for a in (*define.args.posonlyargs, *define.args.args) if a.arg == name)
+    node = argument.annotation or argument
+    column = len(lines[node.lineno - 1].encode()[: node.col_offset].decode()) + 1
+    return f"{shown_file(text.filename)}:{text.first_line + node.lineno - 1 - nested}:{column}"
+
+
+def parameters_of(
+    function: Callable[..., Any], where: str | Callable[[str], str] | None = None
+) -> tuple[Parameter, ...]:
     """The parameters of a kernel's function, with annotations given as strings evaluated.
 
-    ``where`` is the position that messages name for all of them. Strings are evaluated in the
+    ``where`` is the position that messages name, or what finds it. Strings are evaluated in the
     globals of the function and its closure. Raises FeTypeError for ``*args``, ``**kwargs``,
     keyword-only and positional-only parameters, and for an annotation that cannot be evaluated.
     """
