@@ -10,6 +10,7 @@ from __future__ import annotations
 import ctypes
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -29,7 +30,7 @@ CTYPE = {
     "bfloat16_t": np.uint16,
 }
 
-Array = npt.NDArray[np.generic]
+Array = npt.NDArray[Any]
 
 
 class Call(ctypes.Structure):

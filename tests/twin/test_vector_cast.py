@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from fractions import Fraction
+from typing import Any
 
 import numpy as np
 import pytest
@@ -127,7 +128,7 @@ def _decode(kind: str, data: Array) -> Array:
 def model(pair: tuple[str, str], mode: int, scale: float) -> Callable[[Array], Array]:
     """One element at a time, in exact arithmetic."""
     d, s = pair
-    target = np.dtype(CTYPE[d])
+    target: np.dtype[Any] = np.dtype(CTYPE[d])
 
     def integer(value: float) -> int:
         limits = np.iinfo(target)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import pytest
@@ -120,7 +121,9 @@ def kernels(twin: Harness) -> dict[str, Kernel]:
 
 def apply(case: Case, dtype: np.dtype, scalar: float) -> Callable[..., Array]:
     def function(*values: Array) -> Array:
-        wide = [v.astype(np.float32) for v in values] if dtype.kind == "f" else list(values)
+        wide: list[Any] = list(values)
+        if dtype.kind == "f":
+            wide = [v.astype(np.float32) for v in values]
         if case.scalar:
             kind = np.float32 if dtype.kind == "f" else dtype.type
             wide.append(kind(dtype.type(scalar)))

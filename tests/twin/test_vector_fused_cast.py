@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pytest
 
@@ -45,7 +47,8 @@ def kernels(twin: Harness) -> dict[str, Kernel]:
 @pytest.mark.parametrize(("name", "d", "s"), CASES)
 def test_fused_cast(kernels: dict[str, Kernel], name: str, d: str, s: str) -> None:
     rng = np.random.default_rng(41)
-    target, kind = np.dtype(CTYPE[d]), np.dtype(CTYPE[s])
+    target: np.dtype[Any] = np.dtype(CTYPE[d])
+    kind: np.dtype[Any] = np.dtype(CTYPE[s])
 
     def function(a: Array, b: Array) -> Array:
         with np.errstate(all="ignore"):

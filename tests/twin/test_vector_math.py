@@ -186,10 +186,10 @@ def test_activations_follow_torch(kernels: dict[str, Kernel], t: str) -> None:
             low, expected = low[wide > -1e30], expected[wide > -1e30]
         if name == "Gelu":  # cubes overflow at 1e13; beyond that only the limits matter
             low, expected = low[wide.abs() < 1e12], expected[wide.abs() < 1e12]
-        tolerance = {"rtol": 2e-3, "atol": 1e-6} if t == "half" else {"rtol": 1e-6, "atol": 2e-6}
+        relative, absolute = (2e-3, 1e-6) if t == "half" else (1e-6, 2e-6)
         torch.testing.assert_close(
             low, expected.to(torch.float16).float() if t == "half" else expected,
-            equal_nan=True, **tolerance,
+            equal_nan=True, rtol=relative, atol=absolute,
         )  # fmt: skip
 
 
@@ -244,7 +244,7 @@ def test_integer_power(kernels: dict[str, Kernel]) -> None:
     assert np.array_equal(out, expected)
 
 
-MULTIPLY_ADD = {
+MULTIPLY_ADD: dict[str, Callable[[Array, Array, Array], Array]] = {
     "MulAddDst": lambda d, a, b: d + a * b,
     "FusedMulAdd": lambda d, a, b: a * d + b,
     "MulAddRelu": lambda d, a, b: np.where(a * d + b < 0, np.float32(0), a * d + b),
