@@ -109,7 +109,7 @@ class PlanWriter:
         """Columns of a step as uint32: the constant, or the step's own variable."""
         if self.plan.form == "chunks":
             return "cols"
-        return "kCols" if self.cols == "kCols" else "static_cast<uint32_t>(args_.cols)"
+        return "kCols" if self.cols == "kCols" else f"static_cast<uint32_t>({self.cols})"
 
     # --- names ---
 
@@ -330,9 +330,9 @@ class PlanWriter:
         rows = "1" if kind is Kind.ROW else "static_cast<uint16_t>(rows)"
         gap = "0"
         if kind is Kind.FULL and width * self.plan.align != 32:
-            taken = f"(args_.cols * {size} + 31) / 32"
+            taken = f"({self.cols} * {size} + 31) / 32"
             gap = f"static_cast<uint32_t>({self.pitch} * {size} / 32 - {taken})"
-        return rows, f"static_cast<uint32_t>(args_.cols * {size})", gap
+        return rows, f"static_cast<uint32_t>({self.cols} * {size})", gap
 
     def _copies(self, copies: Sequence[Copy], area: Area, into: bool) -> list[Statement]:
         base, member = _BASES[area].rstrip("_"), _POSITIONS[area][1]
