@@ -61,6 +61,11 @@ class Timing:
     def best(self) -> float:
         return min(self.wall)
 
+    @property
+    def work(self) -> float:
+        """Median CPU seconds per call, over all threads: what other load disturbs least."""
+        return statistics.median(self.cpu)
+
     def ratio(self, other: Timing) -> float:
         """Median of the ratios of wall times to ``other``'s in the same round."""
         return statistics.median(a / b for a, b in zip(self.wall, other.wall, strict=False))

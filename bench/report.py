@@ -19,10 +19,10 @@ def show_machine(console: Console, machine: Mapping[str, str]) -> None:
 
 
 def show_result(console: Console, result: Result) -> None:
-    """One table: median, best, ratio to the reference, rate."""
+    """One table: median and best wall time, CPU time, ratio to the reference, rate."""
     table = Table(title=f"{result.name}: {result.title}", title_justify="left")
     table.add_column("contender")
-    for heading in ("median", "best", "ratio", *(["GB/s"] if result.traffic else [])):
+    for heading in ("median", "best", "CPU", "ratio", *(["GB/s"] if result.traffic else [])):
         table.add_column(heading, justify="right")
     reference = result.timings[result.reference]
     for name, timing in result.timings.items():
@@ -30,6 +30,7 @@ def show_result(console: Console, result: Result) -> None:
             f"{name} (limit)" if name in result.limits else name,
             _seconds(timing.median),
             _seconds(timing.best),
+            _seconds(timing.work),
             f"{timing.ratio(reference):.2f}",
         ]
         if result.traffic:

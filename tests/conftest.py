@@ -41,7 +41,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 def pytest_configure(config: pytest.Config) -> None:
     os.environ.setdefault("PYPTO_VERIFY", "1")  # every compilation checks its levels
-    config.addinivalue_line("markers", "property: a property test, run at length by `tox -e fuzz`")
+    config.addinivalue_line("markers", "property: a property test, beside hypothesis' own mark")
     if not hasattr(config, "workerinput"):
         root = tempfile.mkdtemp(prefix="pypto-tests-")
         config.stash[_run_cache] = root

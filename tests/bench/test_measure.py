@@ -10,7 +10,7 @@ from rich.console import Console
 from bench.measure import Contender, Goal, Outcome, Result, Timing, compare, judge
 from bench.report import as_json, show_outcomes, show_result
 
-FAST = Timing((1.0, 2.0, 4.0), (1.0, 2.0, 4.0))
+FAST = Timing((1.0, 2.0, 4.0), (1.0, 3.0, 4.0))
 SLOW = Timing((2.0, 2.0, 16.0), (2.0, 2.0, 16.0))
 
 
@@ -67,8 +67,8 @@ def test_tables() -> None:
         show_outcomes(console, [_result()])
     text = captured.get()
     rows = {cells[0]: cells[1:] for cells in _cells(text)}
-    assert rows["fast"] == ["2 s", "1 s", "1.00", "0.5"]
-    assert rows["slow (limit)"] == ["2 s", "2 s", "2.00", "0.5"]
+    assert rows["fast"] == ["2 s", "1 s", "3 s", "1.00", "0.5"]
+    assert rows["slow (limit)"] == ["2 s", "2 s", "2 s", "2.00", "0.5"]
     assert ["case", "slow <= 1.5 x fast", "2.00 x", "missed"] in _cells(text)
     assert ["case", "fast <= 5 s", "2 s", "reached"] in _cells(text)
 
