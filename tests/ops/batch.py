@@ -9,6 +9,7 @@ that small tensors, too, are cut into many steps on many blocks.
 from __future__ import annotations
 
 import ctypes
+import hashlib
 import itertools
 import linecache
 import os
@@ -30,8 +31,8 @@ from pypto.compiler import Compilation, compile_kernel
 from pypto.elaborate import KernelSource
 from pypto.ir.signature import CallSignature, ConstantSignature
 from pypto.ir.verify import verify_tensor, verify_tile
+from pypto.runtime import dispatch
 from pypto.runtime.arguments import classify
-from pypto.runtime.dispatch import PROCESS
 from pypto.runtime.parameters import parameters_of
 
 _numbers = itertools.count()
@@ -62,7 +63,11 @@ class _Launch(ctypes.Structure):
 
 
 class _Call(ctypes.Structure):
-    _fields_ = (("tensors", ctypes.c_void_p), ("ints", ctypes.c_void_p), ("floats", ctypes.c_void_p))
+    _fields_ = (
+        ("tensors", ctypes.c_void_p),
+        ("ints", ctypes.c_void_p),
+        ("floats", ctypes.c_void_p),
+    )
 
 
 class _Entry(ctypes.Structure):
@@ -76,7 +81,7 @@ _RUN = ctypes.CFUNCTYPE(ctypes.c_int32, ctypes.POINTER(RuntimeTable), ctypes.POI
 @cache
 def runtime(workers: int | None = None) -> ctypes.CDLL:
     """The product's runtime library; with ``workers``, a copy with that many threads."""
-    path = steps.runtime_library(PROCESS.lookup.store, PROCESS.lookup.toolchain)
+    path = steps.runtime_library(dispatch.PROCESS.lookup.store, dispatch.PROCESS.lookup.toolchain)
     if workers is None:
         return _runtime_of(path)
     copy = Path(tempfile.mkdtemp(prefix="pypto-runtime-")) / "runtime.so"
@@ -198,23 +203,21 @@ class Batch:
         return variant
 
     def build(self) -> None:
-        """Compile everything added so far."""
+        """Compile everything added so far; the workers of a parallel run share the result."""
         assert not self.library
-        texts: Mapping[str, str] = {
-            v.compilation.source_file: v.compilation.ascendc for v in self.variants
-        }
-        assert len(texts) == len(self.variants)
+        sources = {v.compilation.source_file: v.compilation.ascendc for v in self.variants}
+        assert len(sources) == len(self.variants)
         wrapper = "\n".join(v.compilation.wrapper for v in self.variants)
-        lookup = PROCESS.lookup
-        directory = tempfile.mkdtemp(prefix="pypto-batch-")
-        try:
-            build.compile_kernel(
-                lookup.store, lookup.toolchain, directory, texts, wrapper, self.kind
-            )
-            self.library.append(ctypes.CDLL(os.path.join(directory, build.BINARY)))
-        finally:
-            shutil.rmtree(directory)
-        Batch.compilations += 1
+        lookup = dispatch.PROCESS.lookup
+        parts = (*sources.values(), wrapper, self.kind, steps.twin_digest(lookup.store.memo))
+        key = hashlib.sha256("\0".join(parts).encode()).hexdigest()
+
+        def texts() -> tuple[build.KernelTexts, Mapping[str, object]]:
+            Batch.compilations += 1
+            return build.KernelTexts(sources, wrapper, {}), {}
+
+        entry = build.build_kernel(lookup.store, lookup.toolchain, key, "batch", texts, self.kind)
+        self.library.append(ctypes.CDLL(entry.path(build.BINARY)))
 
 
 def constants(variant: Variant) -> Sequence[str]:

@@ -8,6 +8,7 @@ out of an integer's range) or what an earlier error may have pushed anywhere.
 
 from __future__ import annotations
 
+import functools
 import inspect
 import types
 from collections.abc import Callable, Mapping
@@ -27,7 +28,7 @@ _SIGNED_ZEROS = {"div", "reciprocal", "rsqrt", "pow"}
 
 
 class Ref:
-    """A tensor in a kernel: its ``value``, its error bound, and whether zeros' signs are certain."""
+    """A tensor in a kernel: ``value``, bound of its ``error``, whether zeros' signs are certain."""
 
     def __init__(
         self, value: torch.Tensor, error: torch.Tensor | None = None, zeros: bool = True
@@ -80,14 +81,12 @@ def _operator(name: str, swap: bool) -> Callable[[Ref, Any], Ref]:
 for _name, _spec in (("add", "add"), ("sub", "sub"), ("mul", "mul"), ("truediv", "div")):
     setattr(Ref, f"__{_name}__", _operator(_spec, False))
     setattr(Ref, f"__r{_name}__", _operator(_spec, True))
-setattr(Ref, "__pow__", _operator("pow", False))
-setattr(Ref, "__neg__", lambda self: evaluate(registry.get("neg"), (self,), {}))
+Ref.__pow__ = _operator("pow", False)
+Ref.__neg__ = lambda self: evaluate(registry.get("neg"), (self,), {})
 
 
 def _from_torch(dtype: torch.dtype) -> Any:
-    return next(
-        d for d in pypto.DataType if d.torch_name and getattr(torch, d.torch_name) == dtype
-    )
+    return next(d for d in pypto.DataType if d.torch_name and getattr(torch, d.torch_name) == dtype)
 
 
 def evaluate(spec: OpSpec, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> Ref:
@@ -112,6 +111,10 @@ def evaluate(spec: OpSpec, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> 
 def meaning(spec: OpSpec, bound: Mapping[str, Any]) -> torch.Tensor:
     """The torch expression of ``spec`` over ``bound`` (Refs, numbers, compile-time values)."""
     values: dict[str, Any] = {"torch": torch}
+    narrow = _sixteen_bits(spec, bound)
+    if narrow is not None:
+        wide = {n: Ref(v.value.float()) if isinstance(v, Ref) else v for n, v in bound.items()}
+        return meaning(spec, wide).to(narrow)
     for name, item in bound.items():
         if isinstance(item, Ref):
             values[name] = item.value
@@ -123,6 +126,17 @@ def meaning(spec: OpSpec, bound: Mapping[str, Any]) -> torch.Tensor:
             values[name] = item
     result: torch.Tensor = eval(spec.torch, values)
     return result.reshape(result.shape or (1,))
+
+
+def _sixteen_bits(spec: OpSpec, bound: Mapping[str, Any]) -> torch.dtype | None:
+    """The dtype of a 16-bit float beside a number. Torch's own kernels round the number first in
+    some operations and not in others; here it never is: FP32, then one rounding."""
+    if spec.params[0].kind != "operand":
+        return None
+    operands = [bound["input"], bound["other"]]
+    dtypes = [x.value.dtype for x in operands if isinstance(x, Ref)]
+    narrow = len(dtypes) == 1 and dtypes[0] in (torch.float16, torch.bfloat16)
+    return dtypes[0] if narrow else None
 
 
 def _number(value: float) -> torch.Tensor:
@@ -220,9 +234,7 @@ def _inherit(spec: OpSpec, bound: Mapping[str, Any], value: torch.Tensor) -> tor
         if not value.dtype.is_floating_point:
             return torch.where(e > 0, torch.inf, 0.0)
         return e
-    low, high = (
-        meaning(spec, {**bound, "input": Ref(v)}).double() for v in (x - e, x + e)
-    )
+    low, high = (meaning(spec, {**bound, "input": Ref(v)}).double() for v in (x - e, x + e))
     middle = meaning(spec, {**bound, "input": Ref(x)}).double()
     worst = torch.maximum((low - middle).abs(), (high - middle).abs())
     # Functions with a pole or an extremum at zero are not bounded by their ends across it.
@@ -262,6 +274,10 @@ def _of_two(spec: OpSpec, a: Any, b: Any, value: torch.Tensor) -> torch.Tensor:
 # --- whole kernels ---
 
 
+def _apply(spec: OpSpec, /, *args: Any, **kwargs: Any) -> Ref:
+    return evaluate(spec, args, kwargs)
+
+
 def _builtin_tensor(shape: list[int], dtype: Any, *names: object) -> Ref:
     return Ref(torch.zeros(shape, dtype=getattr(torch, dtype.torch_name)))
 
@@ -275,15 +291,11 @@ def interpret(function: types.FunctionType, values: tuple[Any, ...]) -> list[Ref
         **{d.name: d for d in pypto.DataType},
         CastMode=pypto.CastMode,
         SaturationMode=pypto.SaturationMode,
-        **{
-            n: (lambda *args, _spec=registry.get(n), **kwargs: evaluate(_spec, args, kwargs))
-            for n in registry.names()
-        },
+        **{n: functools.partial(_apply, registry.get(n)) for n in registry.names()},
     )
     seen: dict[int, Ref] = {}
     args = [
-        seen.setdefault(id(v), Ref(v.clone())) if isinstance(v, torch.Tensor) else v
-        for v in values
+        seen.setdefault(id(v), Ref(v.clone())) if isinstance(v, torch.Tensor) else v for v in values
     ]
     names = {**function.__globals__, "pypto": shim}
     copy = types.FunctionType(
