@@ -1,0 +1,225 @@
+"""Where a kernel's text may come from and how it may be written, up to the numbers it computes."""
+
+from __future__ import annotations
+
+import linecache
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+
+import pypto
+from tests.jit.support import HEADER, Modules, X, entries, refusal, result, watch
+
+
+def test_decorators_above_and_below(modules: Modules) -> None:
+    made = modules.make("""
+        import functools
+
+        def trace(tag, f):
+            def decorate(function):
+                @functools.wraps(function)
+                def wrapper(*arguments, **named):
+                    return function(*arguments, **named)
+                return wrapper
+            return decorate
+
+        @trace(tag="def x", f=lambda q: (q[0], (1)))
+        @jit
+        @trace(tag="def y(", f=lambda q: (q[0], (1)))
+        def k(x: T([8], FP32), o: T([8], FP32)): pypto.set_vec_tile_shapes(8); o[:] = x + 101
+    """)
+    assert torch.equal(result(made.k), X + 101)
+
+
+def test_notebook_cells(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A cell run again under another name of its own is another kernel with the same text."""
+    kernels = []
+    for number, value in ((1, 102), (2, 103)):
+        name = f"<ipython-input-{number}-pypto>"
+        text = (
+            f"{HEADER}@jit\n"
+            "def k(x: T([8], FP32), o: T([8], FP32)):\n"
+            f"    # cell {number}\n"
+            f"    o[:] = x + {value}\n"
+        )
+        monkeypatch.setitem(
+            linecache.cache, name, (len(text), None, text.splitlines(keepends=True), name)
+        )
+        scope: dict[str, Any] = {"__name__": "__main__"}
+        exec(compile(text, name, "exec", dont_inherit=True), scope)
+        kernels.append(scope["k"])
+    assert torch.equal(result(kernels[0]), X + 102)
+    assert torch.equal(result(kernels[1]), X + 103)
+
+
+def test_text_that_python_does_not_keep() -> None:
+    scope: dict[str, Any] = {}
+    exec(f"{HEADER}@jit\ndef k(x: T([8], FP32), o: T([8], FP32)):\n    o[:] = x\n", scope)
+    error = refusal(scope["k"], X, X.clone())
+    assert str(error) == (
+        "ErrCode: F00005  the source of 'k' is not available: it was made by exec or eval from a "
+        "string, which Python does not keep\n"
+        "  help: define the kernel in a file (or a notebook cell) that Python can read"
+    )
+
+
+DEF = b"def k(x: T([8], FP32), o: T([8], FP32)):"
+LAYOUTS = {
+    "plain": DEF + b"\n    y = x + 104\n    o[:] = y\n",
+    "crlf": DEF + b"\r\n    y = x + 104\r\n    o[:] = y\r\n",
+    "tabs": DEF + b"\n\ty = x + 104\n\to[:] = y\n",
+    "no newline": DEF + b"\n    y = x + 104\n    o[:] = y",
+    "form feed": b"\x0c" + DEF + b"\n    y = x + 104\n    o[:] = y\n",
+    "joined": DEF + b" y = x + 104; o[:] = y\n",
+    "continued": DEF.replace(b", o", b", \\\n o") + b"\n  y = x \\\n   + 104\n  o[:] = y\n",
+    "comments": DEF + b"  # one\n  # two\n\n  y = x + 104\n  o[:] = y\n",
+    "nested": b"if True:\n  " + DEF + b"\n     y = x + 104\n     o[:] = y\n",
+}
+
+
+def test_layout_is_not_in_the_key(modules: Modules) -> None:
+    """Every way of writing one kernel finds the binary that the first of them made."""
+    before = entries()
+    keys = {}
+    for name, text in LAYOUTS.items():
+        bom = b"\xef\xbb\xbf" if name == "crlf" else b""
+        made = modules.make("", raw=bom + HEADER.encode() + text + b"\nk = jit(k)\n")
+        assert torch.equal(result(made.k), X + 104), name
+        report = made.k.compile()
+        keys[name] = report.key
+        assert report.state == "cached", name
+    assert len(set(keys.values())) == len(entries() - before) == 1
+
+
+def test_other_encodings(modules: Modules) -> None:
+    text = (
+        HEADER + "@jit\ndef k(x: T([8], FP32), o: T([8], FP32)):\n    é = x + 105\n    o[:] = é\n"
+    )
+    made = modules.make("", raw=b"# -*- coding: latin-1 -*-\n" + text.encode("latin-1"))
+    assert torch.equal(result(made.k), X + 105)
+
+
+def test_unicode_names(modules: Modules) -> None:
+    made = modules.make('''
+        @jit
+        def 加(x: T([8], FP32), 出: T([8], FP32)):
+            """中文 🎉"""
+            ﬁ = x + 1  # 注释
+            fi = ﬁ + 105
+            出[:] = fi
+    ''')
+    assert torch.equal(result(made.加), X + 106)
+
+
+def test_text_that_is_hostile_to_templates(modules: Modules) -> None:
+    made = modules.make(r'''
+        @jit
+        def k(x: T([8], FP32), o: T([8], FP32)):
+            """{{ x }} {% raw %} */ ??/ " ' \\"""
+            s = "{{ x }} {% raw %} */ ??/"  # {{ y }} */ ??/ \
+            # a backslash ends this comment \
+            o[:] = x + len("{{ x }} */")  # */ int main() {{{ \
+    ''')
+    assert torch.equal(result(made.k), X + 10)
+    written = Path(made.k.compile().path, "k.cpp").read_text()
+    assert 'o[:] = x + len("{{ x }}' in written
+    assert "{% endraw %}" not in written
+
+
+def test_places_of_a_kernel_in_a_class(modules: Modules) -> None:
+    made = modules.make("""
+        class A:
+            @jit
+            def plain(x: T([8], FP32), o: T([8], FP32)):
+                o[:] = x + 107
+
+            @staticmethod
+            @jit
+            def static(x: T([8], FP32), o: T([8], FP32)):
+                o[:] = x + 107
+
+            class B:
+                @jit
+                @staticmethod
+                def inner(x: T([8], FP32), o: T([8], FP32)):
+                    o[:] = x + 107
+    """)
+    for kernel in (made.A.plain, made.A().plain, made.A.static, made.A().static, made.A.B.inner):
+        assert torch.equal(result(kernel), X + 107)
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("k = jit(lambda x, o: o.move(x))", "a lambda cannot be a kernel"),
+        ("a, b = jit(lambda x: x), jit(lambda o: o)", "a lambda cannot be a kernel"),
+        (
+            "class A:\n    @jit\n    def m(self, x: T([8], FP32)): x[:] = x",
+            "the method 'A.m' cannot be a kernel",
+        ),
+        (
+            "class A:\n    @jit\n    @classmethod\n    def m(cls, x: T([8], FP32)): x[:] = x",
+            "a classmethod cannot be a kernel",
+        ),
+        (
+            "import functools\ndef f(x, o): o[:] = x\nk = jit(functools.partial(f, 1))",
+            "functools.partial cannot be a kernel",
+        ),
+        ("@jit\nasync def k(x, o): o[:] = x", "'k' is an async function: not a kernel"),
+        ("@jit\ndef k(x, o): yield x", "'k' is a generator function: not a kernel"),
+        ("class C: pass\nk = jit(C)", "the class 'C' cannot be a kernel"),
+    ],
+)
+def test_what_cannot_be_decorated(modules: Modules, text: str, message: str) -> None:
+    with pytest.raises(pypto.error.FeTypeError) as caught:
+        modules.make(text)
+    assert str(caught.value).splitlines()[0] == f"ErrCode: F00001  {message}"
+
+
+def test_names_that_hide_others(modules: Modules) -> None:
+    made = modules.make("""
+        import pypto as p
+        from pypto import add as sum
+
+        def exp(a):
+            return a + 100
+
+        def h(a):
+            return a
+
+        @p.frontend.jit
+        def k(x: T([8], FP32), h: T([8], FP32)):
+            pypto = 8
+            h[:] = sum(exp(x), pypto)
+    """)
+    assert torch.equal(result(made.k), X + 108)
+
+
+def test_equal_names_in_one_program(modules: Modules) -> None:
+    """Kernels of one name, in two modules and from one factory, have their own binaries."""
+    one = modules.kernel("o[:] = x + 109")
+    two = modules.kernel("o[:] = x + 110")
+    made = modules.make("""
+        def make(c):
+            @jit
+            def k(x: T([8], FP32), o: T([8], FP32)):
+                o[:] = x + c
+
+            def change(value):
+                nonlocal c
+                c = value
+
+            return k, change
+    """)
+    (three, change), (four, _) = made.make(111), made.make(112)
+    for kernel, added in ((one, 109), (two, 110), (three, 111), (four, 112), (one, 109)):
+        assert torch.equal(result(kernel), X + added)
+    change(113)
+    assert torch.equal(result(three), X + 113)
+    assert torch.equal(result(four), X + 112)
+    with watch() as seen:
+        change(111)
+        assert torch.equal(result(three), X + 111)
+    assert seen.commands == []
