@@ -2,6 +2,7 @@
 
 * One kernel cache a run: the controlling process makes a temporary directory and names it in
   ``PYPTO_CACHE_DIR``; the workers of pytest-xdist inherit it. Every run starts from an empty cache.
+* ``PYPTO_VERIFY``: each level of each compilation is checked for what it promises.
 * Hypothesis repeats the same examples on every run; ``--hypothesis-profile=fuzz`` tries new ones.
 * ``golden`` compares a text with ``tests/golden/<name>.txt``; ``--update-golden`` writes it.
 """
@@ -19,6 +20,9 @@ import hypothesis
 import pytest
 
 GOLDEN = Path(__file__).parent / "golden"
+
+# What may be set from outside; the rest of the settings would change what tests see.
+_KEPT = ("PYPTO_COMPILE_TIMEOUT", "PYPTO_NUM_THREADS", "PYPTO_TWIN")
 
 _run_cache = pytest.StashKey[str]()
 
@@ -45,7 +49,11 @@ def pytest_configure(config: pytest.Config) -> None:
     if not hasattr(config, "workerinput"):
         root = tempfile.mkdtemp(prefix="pypto-tests-")
         config.stash[_run_cache] = root
+        for name in [name for name in os.environ if name.startswith("PYPTO_")]:
+            if name not in _KEPT:
+                del os.environ[name]
         os.environ["PYPTO_CACHE_DIR"] = os.path.join(root, "cache")
+        os.environ["PYPTO_VERIFY"] = "1"
 
 
 def pytest_unconfigure(config: pytest.Config) -> None:
