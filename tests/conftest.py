@@ -44,7 +44,6 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    os.environ.setdefault("PYPTO_VERIFY", "1")  # every compilation checks its levels
     config.addinivalue_line("markers", "property: a property test, beside hypothesis' own mark")
     if not hasattr(config, "workerinput"):
         root = tempfile.mkdtemp(prefix="pypto-tests-")
@@ -60,12 +59,6 @@ def pytest_unconfigure(config: pytest.Config) -> None:
     root = config.stash.get(_run_cache, None)
     if root is not None:
         shutil.rmtree(root)
-
-
-@pytest.fixture(scope="session")
-def repository() -> Path:
-    """The directory that holds pyproject.toml."""
-    return Path(__file__).parent.parent
 
 
 @pytest.fixture
