@@ -124,7 +124,7 @@ def test_text_that_is_hostile_to_templates(modules: Modules) -> None:
     ''')
     assert torch.equal(result(made.k), X + 10)
     written = Path(made.k.compile().path, "k.cpp").read_text()
-    assert 'o[:] = x + len("{{ x }}' in written
+    assert "o[:] = x + len('{{ x }} */')" in written
     assert "{% endraw %}" not in written
 
 

@@ -131,20 +131,38 @@ def _dense_tensors(
             )
             usable = route is None and not clash and value.is_contiguous() and not value.is_neg()
             copy_in = parameter.name not in whole or identity in read
-            made[identity] = value if usable else _dense_copy(value, route, copy_in)
+            made[identity] = value if usable else _dense_copy(parameter, value, route, copy_in)
             if parameter.name in written and not usable:
                 stores.append(_Store(made[identity], value, route))
         dense[parameter.name] = made[identity]
     return dense, stores
 
 
-def _dense_copy(value: torch.Tensor, staging: Staging | None, copy_in: bool) -> torch.Tensor:
+def _dense_copy(
+    parameter: Parameter, value: torch.Tensor, staging: Staging | None, copy_in: bool
+) -> torch.Tensor:
     import torch
 
     with torch.no_grad():
         if staging is not None:
             return staging.fetch(value)
-        made = torch.empty(tuple(value.shape), dtype=value.dtype)
+        try:
+            made = torch.empty(tuple(value.shape), dtype=value.dtype)
+        except RuntimeError as error:  # what torch raises where memory ends
+            raise RtValueError(
+                [
+                    Diagnostic(
+                        RtValueError,
+                        RtValueError.default_code,
+                        f"argument {parameter.name!r} is not dense, and there is no memory for a "
+                        "dense copy",
+                        expected=f"{value.numel() * value.element_size()} bytes of memory",
+                        got=f"{describe(value)}, strides {list(value.stride())}",
+                        help="pass dense tensors of sizes that fit the memory",
+                        notes=parameter.notes,
+                    )
+                ]
+            ) from error
         return made.copy_(value) if copy_in else made
 
 
