@@ -166,24 +166,25 @@ def _function(
 
 
 _INTRINSIC, _HIGH = PrecisionType.INTRINSIC, PrecisionType.HIGH_PRECISION
-_ONE_ULP = {F32: (1.2e-7 * 2, 0.0), F16: (1e-3, 0.0), BF16: (8e-3, 0.0)}
-_FEW_ULP = {F32: (1e-6, 1e-38), F16: (1e-3, 6e-8), BF16: (8e-3, 1e-38)}
+# Two units in the last place of FP32, one of a 16-bit float; one step among the subnormals.
+_TWO_UNITS = {F32: (2.4e-7, 1.5e-45), F16: (9.8e-4, 6e-8), BF16: (7.9e-3, 9.2e-41)}
 
 SPECS: tuple[OpSpec, ...] = (
     _function(
         "exp", "e to the power of each element.", _in_float("exp"), precision=_INTRINSIC,
-        tolerance=_FEW_ULP,
+        tolerance=_TWO_UNITS,
     ),
     _function(
         "log", "Natural logarithm; log(0) = -inf, of a negative NaN.", _in_float("ln"),
-        precision=_INTRINSIC, tolerance=_FEW_ULP,
+        precision=_INTRINSIC, tolerance=_TWO_UNITS,
     ),
     _function(
         "sqrt", "Square root; of a negative NaN.", _in_float("sqrt"), precision=_INTRINSIC,
+        notes=("Rounded correctly; torch's own vector code is off by one unit for some values.",),
     ),
     _function(
         "rsqrt", "1 / sqrt(x); of zero inf, of a negative NaN.", _lower_rsqrt,
-        precision=_INTRINSIC, tolerance=_ONE_ULP,
+        precision=_INTRINSIC, tolerance=_TWO_UNITS,
     ),
     _function("reciprocal", "1 / x.", _lower_reciprocal, precision=_HIGH),
     _function(
@@ -192,10 +193,10 @@ SPECS: tuple[OpSpec, ...] = (
     ),
     _function(
         "sigmoid", "1 / (1 + exp(-x)).", _in_float("sigmoid"), precision=None, group="nn",
-        tolerance=_FEW_ULP,
+        tolerance=_TWO_UNITS,
     ),
     _function(
-        "tanh", "Hyperbolic tangent.", _in_float("tanh"), precision=None, tolerance=_FEW_ULP,
+        "tanh", "Hyperbolic tangent.", _in_float("tanh"), precision=None, tolerance=_TWO_UNITS,
     ),
     OpSpec(
         "cast", "functions",
