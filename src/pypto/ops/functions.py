@@ -155,13 +155,14 @@ def _function(
     dtypes: frozenset[DataType] = FLOATS,
     group: str = "functions",
     tolerance: Mapping[DataType, tuple[float, float]] | None = None,
+    notes: tuple[str, ...] = (),
 ) -> OpSpec:
     params = [OpParam("input", "tensor")]
     if precision is not None:
         params.append(OpParam("precision_type", "enum", precision, PrecisionType))
     return OpSpec(
         name, group, tuple(params), dtypes, _infer, lower, f"torch.{name}(input)", doc,
-        method=True, tolerance=tolerance or {},
+        method=True, tolerance=tolerance or {}, notes=notes,
     )  # fmt: skip
 
 
