@@ -282,7 +282,8 @@ def _staging(options: Options, values: tuple[object, ...]) -> cpu.DeviceStaging 
     """How the call's tensors reach the CPU twin; refuses what the NPU would have to run."""
     devices = {str(v.device.type) for v in values if is_tensor(v)}
     mode = options.run_mode
-    if mode == RunMode.NPU or (mode is None and "npu" in devices):
+    launches = options.compile_stage == CompStage.ALL_COMPLETE
+    if launches and (mode == RunMode.NPU or (mode is None and "npu" in devices)):
         refuse_npu(mode, devices)
     return cpu.DeviceStaging("npu") if "npu" in devices else None
 

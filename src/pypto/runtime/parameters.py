@@ -79,7 +79,9 @@ def place_of(source: KernelSource, name: str) -> str:
     except (ParserError, SyntaxError):
         return f"{shown_file(source.filename)}:{source.function.__code__.co_firstlineno}"
     define = next(node for node in ast.walk(tree) if isinstance(node, ast.FunctionDef))
-    argument = next(a for a in (*define.args.posonlyargs, *define.args.args) if a.arg == name)
+    given = define.args
+    every = (*given.posonlyargs, *given.args, given.vararg, *given.kwonlyargs, given.kwarg)
+    argument = next(a for a in every if a is not None and a.arg == name)
     node = argument.annotation or argument
     column = len(lines[node.lineno - 1].encode()[: node.col_offset].decode()) + 1
     return f"{shown_file(text.filename)}:{text.first_line + node.lineno - 1 - nested}:{column}"
@@ -107,12 +109,13 @@ def parameters_of(
                         expected="parameters that can be given by position and by name",
                         got=str(parameter),
                         help="write one plain parameter for each argument",
+                        notes=Parameter(parameter.name, where=where).notes,
                     )
                 ]
             )
         annotation = parameter.annotation
         if isinstance(annotation, str):
-            annotation = _evaluate(function, parameter.name, annotation)
+            annotation = _evaluate(function, Parameter(parameter.name, annotation, where=where))
         default = parameter.default
         found.append(
             Parameter(
@@ -125,7 +128,9 @@ def parameters_of(
     return tuple(found)
 
 
-def _evaluate(function: Callable[..., Any], name: str, text: str) -> object:
+def _evaluate(function: Callable[..., Any], parameter: Parameter) -> object:
+    """The value of an annotation that is text."""
+    text = str(parameter.annotation)
     closure = getattr(function, "__closure__", None) or ()
     names = function.__code__.co_freevars
     cells: dict[str, object] = {}
@@ -145,11 +150,12 @@ def _evaluate(function: Callable[..., Any], name: str, text: str) -> object:
                 Diagnostic(
                     FeTypeError,
                     FeTypeError.default_code,
-                    f"the annotation of parameter {name!r} of {function.__name__}() cannot be "
-                    "evaluated",
+                    f"the annotation of parameter {parameter.name!r} of {function.__name__}() "
+                    "cannot be evaluated",
                     got=f"{text!r}: {type(error).__name__}: {error}",
                     help="names in an annotation must be globals or variables of an enclosing "
                     "function that the kernel uses",
+                    notes=parameter.notes,
                 )
             ]
         ) from error
