@@ -228,7 +228,8 @@ def test_options_are_values() -> None:
          "codegen_options": {"soc_version": "ascend910b3"}}
     )  # fmt: skip
     assert one == two and hash(one) == hash(two)
-    assert one.as_key() == "codegen_options.soc_version='ascend910b3';runtime_options.run_mode=1"
+    # Where a kernel runs is in its binary's key by the toolchain, not by this option.
+    assert one.as_key() == "codegen_options.soc_version='ascend910b3'"
     with pytest.raises(AttributeError):
         one.given = ()  # type: ignore[misc]
 

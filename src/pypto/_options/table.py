@@ -35,7 +35,7 @@ _RUNTIME = (
     _runtime(
         "run_mode", "enum", None,
         "where kernels run; None: on the device that the tensors are on",
-        "works", affects_output=True, enum=RunMode,
+        "works", enum=RunMode,
     ),
     _scheduler("device_sched_mode", "int", 0, "order of ready tasks on the device", low=0, high=3),
     _scheduler(

@@ -1,0 +1,118 @@
+"""``kernel.compile()`` and ``pypto compile`` against the calls that follow."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import torch
+
+import pypto
+from tests.jit.support import Modules, Place, X, entries, result, watch
+
+
+def test_a_call_finds_what_was_compiled(modules: Modules) -> None:
+    made = modules.make("""
+        N = 801
+
+        @jit
+        def fixed(x: T([8], FP32), o: T([8], FP32)):
+            o[:] = x + N
+
+        @jit
+        def rows(x: T([pypto.DYNAMIC, 8], FP32), o: T([pypto.DYNAMIC, 8], FP32), n: int, f: float):
+            o[:] = x * f + n
+
+        @jit
+        def chosen(x: T([8], FP32), o: T([8], FP32), up: bool = True):
+            o[:] = x + N if up else x - N
+    """)
+    before = entries()
+    reports = [kernel.compile() for kernel in (made.fixed, made.rows, made.chosen)]
+    assert [(report.kernel, report.state) for report in reports] == [
+        ("fixed", "compiled"),
+        ("rows", "compiled"),
+        ("chosen", "compiled"),
+    ]
+    assert entries() - before == {report.key for report in reports}
+    x, out = torch.ones(3, 8), torch.empty(3, 8)
+    with watch() as seen:
+        assert torch.equal(result(made.fixed), X + 801)
+        made.rows(x, out, 5, 0.5)
+        assert torch.equal(out, torch.full((3, 8), 5.5))
+        assert torch.equal(result(made.chosen), X + 801)
+    assert seen.kernels == 0
+    assert [k.compile().state for k in (made.fixed, made.rows, made.chosen)] == ["cached"] * 3
+
+
+def test_sizes_and_values_that_the_annotations_leave_open(modules: Modules) -> None:
+    made = modules.make("""
+        @jit
+        def k(x: T([pypto.STATIC, 8], FP32), o: T([pypto.STATIC, 8], FP32), n: int):
+            y = x + 802
+            for _ in range(n):
+                y = y + x
+            o[:] = y
+    """)
+    missing = made.k.compile()
+    assert (missing.state, missing.key) == ("failed", "")
+    assert isinstance(missing.error, pypto.PyptoError)
+    report = made.k.compile(shapes={"x": (2, 8), "o": (2, 8)}, values={"n": 2})
+    assert (report.state, report.error) == ("compiled", None)
+    x, out = torch.ones(2, 8), torch.empty(2, 8)
+    with watch() as seen:
+        made.k(x, out, 2)
+        assert torch.equal(out, torch.full((2, 8), 805.0))
+    assert seen.kernels == 0
+    unknown = made.k.compile(shapes={"y": (2, 8)}, values={"n": 2})
+    assert unknown.state == "failed"
+
+
+def test_text_for_a_chip(modules: Modules) -> None:
+    kernel = modules.kernel("o[:] = x + 803")
+    with watch() as seen:
+        report = kernel.compile(target="source", arch="ascend910_93", directory="made")
+    assert report.state == "compiled"
+    assert seen.commands == []
+    assert "ascend910_93" in Path(report.path).read_text()
+    assert Path(report.path) == Path("made", "k.cpp")
+
+
+def test_a_report_holds_the_error(modules: Modules) -> None:
+    report = modules.kernel("o[:] = x + missing").compile()
+    assert (report.kernel, report.key, report.state, report.path) == ("k", "", "failed", "")
+    assert isinstance(report.error, pypto.error.FeNameError)
+
+
+KERNELS = """\
+import pypto
+T, FP32, D = pypto.Tensor, pypto.DT_FP32, pypto.DYNAMIC
+
+@pypto.frontend.jit
+def first(x: T([D, 8], FP32), o: T([D, 8], FP32)):
+    o[:] = x + 804
+
+@pypto.frontend.jit
+def second(x: T([pypto.STATIC, 8], FP32), o: T([pypto.STATIC, 8], FP32)):
+    o[:] = x * 2
+"""
+CALL = """\
+import torch, kernels
+x, out = torch.ones(3, 8), torch.empty(3, 8)
+kernels.first(x, out)
+assert torch.equal(out, x + 804)
+kernels.second(x, out)
+assert torch.equal(out, x * 2)
+"""
+
+
+def test_the_command_line_and_the_call_share_binaries(place: Place) -> None:
+    (place.path / "kernels.py").write_text(KERNELS)
+    (place.path / "call.py").write_text(CALL)
+    sizes = ("--shape", "x=3,8", "--shape", "o=3,8")
+    printed = place.run("-m", "pypto", "compile", "kernels.py", *sizes)
+    assert printed.splitlines()[-1] == "2 kernels: 2 compiled, 0 cached, 0 failed"
+    assert place.kernels == 2
+    place.run("call.py")
+    printed = place.run("-m", "pypto", "compile", "kernels.py", *sizes)
+    assert printed.splitlines()[-1] == "2 kernels: 0 compiled, 2 cached, 0 failed"
+    assert place.kernels == 2
