@@ -124,8 +124,11 @@ def meaning(spec: OpSpec, bound: Mapping[str, Any]) -> torch.Tensor:
             values[name] = getattr(torch, item.torch_name or "")
         else:
             values[name] = item
+    if spec.name == "pow" and isinstance(bound["other"], float):
+        # The exponent is FP32; torch takes it as FP64 where its vectors end.
+        values["other"] = torch.tensor(bound["other"]).item()
     if spec.name == "sqrt":
-        # Torch's own vector code is off by a unit for some FP32 values; FP64 rounds to the right one.
+        # Torch is off by a unit for some FP32 values; FP64 rounds to the right one.
         return values["input"].double().sqrt().to(values["input"].dtype)
     result: torch.Tensor = eval(spec.torch, values)
     return result.reshape(result.shape or (1,))
@@ -213,7 +216,9 @@ def _allowed(
         # Order of summation: relative to the sum of magnitudes.
         scale = bound["input"].value.double().abs().sum(bound["dim"], bound["keepdim"])
         scale = scale.reshape(value.shape)
-    allowed = relative * scale + torch.where(scale == 0, 0.0, absolute)
+    allowed = relative * scale + absolute
+    if spec.name == "sum":
+        allowed = torch.where(scale == 0, 0.0, allowed)
     # inf and NaN must be exact unless a finite sum may overflow by its order.
     edge = value.double().abs() > 0.98 * torch.finfo(value.dtype).max
     finite = torch.where(value.isfinite() & edge, torch.inf, allowed)

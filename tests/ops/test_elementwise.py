@@ -37,10 +37,10 @@ def patterns(dtype: DataType) -> torch.Tensor:
     if dtype.bytes == 2:
         return torch.arange(-(2**15), 2**15, dtype=torch.int32).to(torch.int16).view(kind)
     generator = torch.Generator().manual_seed(1)
-    bits = torch.randint(-(2**31), 2**31, (60000,), generator=generator).to(torch.int32)
+    bits = torch.randint(-(2**31), 2**31, (9000,), generator=generator).to(torch.int32)
     if kind == torch.int32:
         return torch.cat([special(dtype), bits, bits % 100])
-    normal = torch.randn(60000, generator=generator) * 5
+    normal = torch.randn(9000, generator=generator) * 5
     return torch.cat([special(dtype), bits.view(torch.float32), normal, normal.round()])
 
 
@@ -72,7 +72,7 @@ def unary_lines(dtype: DataType) -> list[tuple[str, str]]:
     for spec in UNARY:
         if dtype in spec.dtypes:
             lines.append((spec.name, f"pypto.{spec.name}(x)"))
-            if spec.method:
+            if spec.method and dtype == DataType.DT_FP32:
                 lines.append((f"{spec.name}_method", f"x.{spec.name}()"))
     lines.append(("neg_operator", "-x"))
     powers = POWERS if dtype.is_float else POWERS[:5]
@@ -134,7 +134,7 @@ def binary_lines(dtype: DataType) -> list[tuple[str, OpSpec, str]]:
         lines.append((spec.name, spec, f"pypto.{spec.name}(x, y)"))
         if spec.name in SIGNS:
             lines.append((f"{spec.name}_operator", spec, f"x {SIGNS[spec.name]} y"))
-        if spec.method:
+        if spec.method and dtype == DataType.DT_FP16:
             lines.append((f"{spec.name}_method", spec, f"x.{spec.name}(y)"))
     return lines
 
@@ -159,7 +159,7 @@ def binary_arguments(dtype: DataType, count: int | None = None) -> list[torch.Te
     """All pairs of special values, then random pairs; and the outputs."""
     ends = special(dtype)
     pairs = torch.cartesian_prod(torch.arange(len(ends)), torch.arange(len(ends)))
-    many = patterns(dtype)[torch.randperm(30000, generator=torch.Generator().manual_seed(2))]
+    many = patterns(dtype)[torch.randperm(9000, generator=torch.Generator().manual_seed(2))]
     x = torch.cat([ends[pairs[:, 0]], many])[:count]
     y = torch.cat([ends[pairs[:, 1]], many.flip(0)])[:count]
     outputs = [
@@ -195,14 +195,16 @@ def test_tails_of_two_operands(dtype: DataType) -> None:
 
 # --- scalars ---
 
-CONSTANTS = {True: ("2", "0.1", "-3", "1e-3", "-0.0", "65504.0"), False: ("2", "-3", "70000", "0")}
+CONSTANTS = {True: ("2", "0.1", "-0.0"), False: ("-3", "70000")}
 
 
 def scalar_lines(dtype: DataType) -> list[str]:
     """Every operation with a constant, a run-time int and a run-time float, on either side."""
     lines = ["pypto.pow(x, n)"] + (["pypto.pow(x, f)"] if dtype.is_float else [])
-    numbers = [*CONSTANTS[dtype.is_float], "n", *(["f"] if dtype.is_float else [])]
-    for spec, number in itertools.product(BINARY, numbers):
+    numbers = ["f" if dtype.is_float else "n"]
+    if dtype.bytes == 2:
+        numbers += ["n", *CONSTANTS[dtype.is_float]]
+    for spec, number in itertools.product(BINARY, dict.fromkeys(numbers)):
         if spec.name == "div" and not dtype.is_float:
             continue
         lines += [f"pypto.{spec.name}(x, {number})", f"pypto.{spec.name}({number}, x)"]
@@ -234,7 +236,7 @@ def scalar_batch() -> dict[tuple[DataType, int], Case]:
 def test_scalars(dtype: DataType, n: int, f: float) -> None:
     if not dtype.is_float:
         n = abs(n)  # torch refuses a negative exponent
-    x = patterns(dtype)[:: 3 if dtype.bytes == 2 else 1].clone()
+    x = patterns(dtype)[:: 9 if dtype.bytes == 2 else 3].clone()
     for (kind, _), case in scalar_batch().items():
         if kind == dtype:
             case.check(x, n, f, *(filled(x) for _ in case.names[3:]))
