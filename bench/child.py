@@ -1,4 +1,4 @@
-"""One measurement in a new process: ``python -m bench.child MODE`` prints JSON seconds by name.
+"""One measurement in a new process: ``python -m bench.child MODE`` prints its seconds as JSON.
 
 Nothing is imported up here that a mode wants to time.
 """
@@ -6,6 +6,7 @@ Nothing is imported up here that a mode wants to time.
 from __future__ import annotations
 
 import json
+import os
 import sys
 import time
 from collections.abc import Callable
@@ -13,30 +14,46 @@ from collections.abc import Callable
 __all__ = ["MODES"]
 
 
+class _Clock:
+    """Seconds since it was made: wall time, and CPU time with that of compilers started."""
+
+    def __init__(self) -> None:
+        self._cpu = _cpu()
+        self._wall = time.perf_counter()
+
+    def read(self) -> dict[str, float]:
+        return {"wall": time.perf_counter() - self._wall, "cpu": _cpu() - self._cpu}
+
+
+def _cpu() -> float:
+    used = os.times()
+    return time.process_time() + used.children_user + used.children_system
+
+
 def bare_import() -> dict[str, float]:
-    """CPU seconds of ``import pypto``."""
-    started = time.process_time()
+    """``import pypto``."""
+    clock = _Clock()
     import pypto  # noqa: F401
 
-    return {"seconds": time.process_time() - started}
+    return clock.read()
 
 
 def first_call() -> dict[str, float]:
-    """Wall seconds of ``import pypto``, the decorator and the first call; torch is there before."""
+    """``import pypto``, the decorator and the first call; torch is there before."""
     import torch
 
     x, y, out = torch.rand(1, 4, 1, 64), torch.rand(1, 4, 1, 64), torch.zeros(1, 4, 1, 64)
-    started = time.perf_counter()
+    clock = _Clock()
     from bench.start_kernels import gelu
 
     gelu(x, y, out)
-    seconds = time.perf_counter() - started
+    taken = clock.read()
     _check(x, y, out)
-    return {"seconds": seconds}
+    return taken
 
 
 def running_process() -> dict[str, float]:
-    """Median wall seconds of the first calls of kernels in a process that compiled one before."""
+    """The median of the first calls of kernels in a process that compiled one before."""
     import statistics
 
     import torch
@@ -45,43 +62,43 @@ def running_process() -> dict[str, float]:
 
     x, y, out = torch.rand(1, 4, 1, 64), torch.rand(1, 4, 1, 64), torch.zeros(1, 4, 1, 64)
     gelu(x, y, out)
-    times = []
+    taken = []
     for number in range(5):
         kernel = scaled(2.0 + number)
-        started = time.perf_counter()
+        clock = _Clock()
         kernel(x, y, out)
-        times.append(time.perf_counter() - started)
+        taken.append(clock.read())
         torch.testing.assert_close(out, x * (2.0 + number) + y)
-    return {"seconds": statistics.median(times)}
+    return {kind: statistics.median(one[kind] for one in taken) for kind in ("wall", "cpu")}
 
 
 def torch_compile() -> dict[str, float]:
-    """Wall seconds of the first call of torch.compile's kernel, its import included."""
+    """The first call of torch.compile's kernel, its import included."""
     import torch
 
     from bench.rivals import gelu_formula
 
     x, y = torch.rand(1, 4, 1, 64), torch.rand(1, 4, 1, 64)
-    started = time.perf_counter()
+    clock = _Clock()
     out = torch.compile(gelu_formula)(x, y)
-    seconds = time.perf_counter() - started
+    taken = clock.read()
     _check(x, y, out)
-    return {"seconds": seconds}
+    return taken
 
 
 def numba_cached() -> dict[str, float]:
-    """Wall seconds of ``import numba`` and the first call of a kernel with ``cache=True``."""
+    """``import numba`` and the first call of a kernel with ``cache=True``."""
     import numpy  # noqa: F401  (timed apart, as torch is for pypto)
     import torch
 
     x, y, out = torch.rand(4, 64), torch.rand(4, 64), torch.zeros(4, 64)
-    started = time.perf_counter()
+    clock = _Clock()
     from bench.start_numba import gelu
 
     gelu(x.numpy(), y.numpy(), out.numpy())
-    seconds = time.perf_counter() - started
+    taken = clock.read()
     _check(x, y, out)
-    return {"seconds": seconds}
+    return taken
 
 
 def _check(x: object, y: object, out: object) -> None:
