@@ -10,8 +10,10 @@ from pypto import _options, target
 from pypto._options import Options, validate
 from pypto.error import FeValueError
 from pypto.ir.signature import CallSignature
-from pypto.runtime.lookup import Lookup, Request
+from pypto.runtime.dispatch import build_kind
+from pypto.runtime.lookup import Request
 from pypto.runtime.parameters import NO_DEFAULT, Parameter
+from pypto.runtime.tools import PROCESS
 
 if TYPE_CHECKING:
     from pypto.elaborate import KernelSource
@@ -39,10 +41,10 @@ def precompile(
     given.update(values)
     signature = _signature(source, shapes, values)
     chosen = _target(options)
-    request = Request(source, signature, given, options, chosen)
+    request = Request(source, signature, given, options, chosen, build_kind())
     if target == "source":
         return _write_source(request, directory)
-    found = Lookup().find(request)
+    found = PROCESS.lookup.find(request)
     assert found is not None
     return found.entry.key, "compiled" if found.compiled else "cached", found.entry.directory
 
