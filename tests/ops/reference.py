@@ -24,6 +24,7 @@ _F64 = torch.float64
 _EPSILON = {torch.float32: 2.0**-23, torch.float16: 2.0**-10, torch.bfloat16: 2.0**-7}
 _MONOTONE = {"exp", "log", "sqrt", "rsqrt", "sigmoid", "tanh", "relu", "neg", "abs"}
 _EXACT_OPS = {"neg", "abs", "relu", "maximum", "minimum", "amax", "amin"}
+_PRECISE = {"sqrt", "sum", "softmax"}
 _SIGNED_ZEROS = {"div", "reciprocal", "rsqrt", "pow"}
 
 
@@ -126,11 +127,14 @@ def meaning(spec: OpSpec, bound: Mapping[str, Any]) -> torch.Tensor:
             values[name] = item
     if spec.name == "pow" and isinstance(bound["other"], float):
         # The exponent is FP32; torch takes it as FP64 where its vectors end.
-        values["other"] = torch.tensor(bound["other"]).item()
-    if spec.name == "sqrt":
-        # Torch is off by a unit for some FP32 values; FP64 rounds to the right one.
-        return values["input"].double().sqrt().to(values["input"].dtype)
-    result: torch.Tensor = eval(spec.torch, values)
+        values["other"] = torch.tensor(bound["other"], dtype=torch.float32).item()
+    x = values["input"]
+    if spec.name in _PRECISE and x.dtype.is_floating_point:
+        # Torch is off by a unit in some roots, by many in long sums; FP64 is not.
+        values["input"] = x.double()
+    result: torch.Tensor = eval(_text(spec), values)
+    if spec.name in _PRECISE:
+        result = result.to(x.dtype)
     return result.reshape(result.shape or (1,))
 
 
@@ -148,6 +152,11 @@ def _sixteen_bits(spec: OpSpec, bound: Mapping[str, Any]) -> torch.dtype | None:
 def _number(value: float) -> torch.Tensor:
     # A 0-d tensor takes part as a Python number does, and where torch wants a tensor, too.
     return torch.tensor(value, dtype=_F64 if isinstance(value, float) else torch.int64)
+
+
+def _text(spec: OpSpec) -> str:
+    # Softmax says FP32 itself.
+    return spec.torch.replace("input.float()", "input.double()")
 
 
 # --- error bounds ---
@@ -221,6 +230,8 @@ def _allowed(
         allowed = torch.where(scale == 0, 0.0, allowed)
     # inf and NaN must be exact unless a finite sum may overflow by its order.
     edge = value.double().abs() > 0.98 * torch.finfo(value.dtype).max
+    if spec.name == "sum":
+        edge |= scale > 0.98 * torch.finfo(value.dtype).max  # where a part of the sum overflows
     finite = torch.where(value.isfinite() & edge, torch.inf, allowed)
     return torch.where(value.isfinite(), finite, torch.where(scale.isfinite(), torch.inf, 0.0))
 
