@@ -52,6 +52,24 @@ constexpr int kL1 = _SC_LEVEL1_DCACHE_SIZE, kL2 = _SC_LEVEL2_CACHE_SIZE, kL3 = _
 constexpr int kL1 = -1, kL2 = -1, kL3 = -1;
 #endif
 
+/* Last-level cache that one core reaches, in bytes; 0 when the system does not say. sysconf adds up
+ * what all cores of the machine have, so the system's own table comes first. */
+uint64_t shared_cache_bytes()
+{
+    FILE* const file = fopen("/sys/devices/system/cpu/cpu0/cache/index3/size", "r");
+    if (file == nullptr) {
+        return 0;
+    }
+    unsigned long long size = 0;
+    char unit = 0;
+    const int found = fscanf(file, "%llu%c", &size, &unit);
+    fclose(file);
+    if (found < 1) {
+        return 0;
+    }
+    return found < 2 ? size : unit == 'K' ? size << 10 : unit == 'M' ? size << 20 : size;
+}
+
 PyptoRuntime make_runtime()
 {
     PyptoRuntime runtime{};
@@ -59,7 +77,8 @@ PyptoRuntime make_runtime()
     runtime.workers = worker_count();
     runtime.l1_bytes = cache_bytes(kL1, 32768);
     runtime.l2_bytes = cache_bytes(kL2, 524288);
-    runtime.llc_bytes = cache_bytes(kL3, runtime.l2_bytes);
+    const uint64_t shared = shared_cache_bytes();
+    runtime.llc_bytes = shared != 0 ? shared : cache_bytes(kL3, runtime.l2_bytes);
     runtime.launch = launch;
     runtime.workspace = workspace;
     return runtime;

@@ -48,10 +48,10 @@ inline __attribute__((noinline)) void copy_short(uint8_t* dst, const uint8_t* sr
 /* Asks for the 64-byte line of an address that need not be mapped. */
 PYPTO_INLINE void prefetch(const uint8_t* address) { __builtin_prefetch(address, 0, 3); }
 
-/* n bytes between ranges that do not overlap. Reads and writes exactly these bytes; with `ahead`,
- * asks for the lines that lie so many bytes after the source. */
+/* n bytes between ranges that do not overlap. Reads and writes exactly these bytes; `prefetching`
+ * asks for as many bytes at `wanted`. */
 template <bool prefetching = false>
-inline __attribute__((noinline)) void copy_bytes(uint8_t* dst, const uint8_t* src, uint64_t n, int64_t ahead = 0)
+inline __attribute__((noinline)) void copy_bytes(uint8_t* dst, const uint8_t* src, uint64_t n, const uint8_t* wanted = nullptr)
 {
     if (n < 32) {
         copy_short(dst, src, n);
@@ -60,8 +60,8 @@ inline __attribute__((noinline)) void copy_bytes(uint8_t* dst, const uint8_t* sr
     uint64_t i = 0;
     for (; i + 128 <= n; i += 128) {
         if constexpr (prefetching) {
-            prefetch(src + i + ahead);
-            prefetch(src + i + 64 + ahead);
+            prefetch(wanted + i);
+            prefetch(wanted + i + 64);
         }
         copy_unit<Vector32>(dst + i, src + i);
         copy_unit<Vector32>(dst + i + 32, src + i + 32);
@@ -99,10 +99,8 @@ PYPTO_INLINE void stream_unit(uint8_t* dst, const uint8_t* src)
 #endif
 }
 
-/* As copy_bytes, past the caches; n >= 64, dst of any alignment. The runtime library fences.
- * With every line stored, asks for one line of `wanted`. */
-template <bool prefetching>
-PYPTO_INLINE void stream_bytes(uint8_t* dst, const uint8_t* src, uint64_t n, const uint8_t* wanted)
+/* As copy_bytes, past the caches; n >= 64, dst of any alignment. The runtime library fences. */
+PYPTO_INLINE void stream_bytes(uint8_t* dst, const uint8_t* src, uint64_t n)
 {
     /* whole 64-byte lines in the middle; the ends go through the caches */
     const uint64_t head = (64 - (reinterpret_cast<uintptr_t>(dst) & 63)) & 63;
@@ -111,9 +109,6 @@ PYPTO_INLINE void stream_bytes(uint8_t* dst, const uint8_t* src, uint64_t n, con
     }
     uint64_t i = head;
     for (; i + 64 <= n; i += 64) {
-        if constexpr (prefetching) {
-            prefetch(wanted + i);
-        }
         stream_unit(dst + i, src + i);
         stream_unit(dst + i + 32, src + i + 32);
     }

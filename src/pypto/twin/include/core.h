@@ -18,21 +18,25 @@ namespace pypto_twin {
 
 struct Rows; /* of a copy: bytes.h */
 
-/* One load of a kernel's step, known by the on-chip address that it fills (stream.h). */
+/* One copy of a kernel's step, known by its on-chip address; where it was in global memory. */
 struct Track {
-    const uint8_t* dst;
-    const uint8_t* src;
-    int64_t ahead;   /* bytes from this step's source to the next one's; 0: unknown */
-    uint64_t bytes;  /* of one dense run, else 0 */
-    bool at_store;   /* its lines are asked for by the store that follows */
+    const uint8_t* local;
+    const uint8_t* global;
 };
 
+/* A load that has not moved yet (deferred.h): `bytes` of global memory at `src`, for `dst`. */
+struct Deferred {
+    uint8_t* dst;
+    const uint8_t* src;
+    uint64_t bytes;
+};
+
+constexpr uint32_t kDeferred = 8;
 constexpr uint32_t kTracks = 4;
 
 /* Guesses only: wrong ones cost time, never results. */
 struct Tracker {
     Track tracks[kTracks];
-    Track* last;      /* of the latest load */
     uint32_t oldest;  /* replaced next */
 };
 
@@ -53,6 +57,8 @@ struct State {
     bool mask_counter;      /* counter mode */
     bool pad_set;           /* SetPadValue was called */
     bool streaming;         /* PYPTO_STREAM_STORES of the launch */
+    uint32_t deferred_count;
+    Deferred deferred[kDeferred];
     Tracker tracker;
 };
 
@@ -67,7 +73,6 @@ PYPTO_INLINE void enter(PyptoCore* core)
     state.mask_low = state.mask_high = ~uint64_t{0};
     state.deq_scale = 1.0f;
     state.streaming = (core->flags & PYPTO_STREAM_STORES) != 0;
-    state.tracker.last = state.tracker.tracks;
 }
 
 /* A broken rule that cannot be computed around: says which and ends the process. */

@@ -101,30 +101,30 @@ PYPTO_INLINE void load(AscendC::TPosition position, const Rows& r)
     }
     on_read(AscendC::TPosition::GM, r.src, r.bytes, PIPE_MTE2, r.rows, r.src_pitch);
     on_write(position, r.dst, r.bytes, PIPE_MTE2, r.rows, r.dst_pitch);
-    State& s = state;
-    if (s.streaming) {
-        load_rows(s.tracker, r);
-    } else {
-        copy_rows(r);
+    if (defer(position, r)) {
+        return;
     }
+    load_rows(state, r);
 }
 
 /* On-chip memory to GM. */
-PYPTO_INLINE void store(AscendC::TPosition position, const Rows& r)
+PYPTO_INLINE void store(AscendC::TPosition position, Rows r)
 {
     on_instruction(PIPE_MTE3);
     if (r.rows == 0 || r.bytes == 0) {
         return;
+    }
+    if (kDefers && state.deferred_count != 0) {
+        settle_global(r);
+        r.src = source(r.src, (r.rows - 1) * r.src_pitch + r.bytes);
     }
     on_read(position, r.src, r.bytes, PIPE_MTE3, r.rows, r.src_pitch);
     on_write(AscendC::TPosition::GM, r.dst, r.bytes, PIPE_MTE3, r.rows, r.dst_pitch);
     State& s = state;
     if (__builtin_expect(s.accumulate != nullptr, 0)) {
         s.accumulate(r);
-    } else if (s.streaming) {
-        store_rows(s.tracker, r);
     } else {
-        copy_rows(r);
+        store_rows(s, r);
     }
 }
 
@@ -201,6 +201,7 @@ PYPTO_INLINE void load_padded(AscendC::TPosition position, Rows r, uint32_t gap_
         fill = true;
     }
     if (fill && r.bytes != 0) {
+        settle();
         p.right = static_cast<uint32_t>(occupied - p.left - r.bytes);
         on_write(position, r.dst - p.left, p.left, PIPE_MTE2, r.rows, r.dst_pitch);
         on_write(position, r.dst + r.bytes, p.right, PIPE_MTE2, r.rows, r.dst_pitch);
@@ -217,7 +218,7 @@ namespace AscendC {
 template <typename T>
 PYPTO_INLINE void DataCopy(const LocalTensor<T>& dst, const GlobalTensor<T>& src, uint32_t count)
 {
-    pypto_twin::load(dst.Position(), pypto_twin::one_run(dst.GetPhyAddr(), src.GetPhyAddr(),
+    pypto_twin::load(dst.Position(), pypto_twin::one_run(dst.Address(), src.GetPhyAddr(),
                                                          pypto_twin::bytes_of<T>(count)));
 }
 template <typename T>
@@ -225,13 +226,13 @@ PYPTO_INLINE void DataCopy(const LocalTensor<T>& dst, const GlobalTensor<T>& src
                            const DataCopyParams& params)
 {
     pypto_twin::load(dst.Position(),
-                     pypto_twin::block_rows(dst.GetPhyAddr(), src.GetPhyAddr(), params));
+                     pypto_twin::block_rows(dst.Address(), src.GetPhyAddr(), params));
 }
 
 template <typename T>
 PYPTO_INLINE void DataCopy(const GlobalTensor<T>& dst, const LocalTensor<T>& src, uint32_t count)
 {
-    pypto_twin::store(src.Position(), pypto_twin::one_run(dst.GetPhyAddr(), src.GetPhyAddr(),
+    pypto_twin::store(src.Position(), pypto_twin::one_run(dst.GetPhyAddr(), src.Address(),
                                                           pypto_twin::bytes_of<T>(count)));
 }
 template <typename T>
@@ -239,15 +240,17 @@ PYPTO_INLINE void DataCopy(const GlobalTensor<T>& dst, const LocalTensor<T>& src
                            const DataCopyParams& params)
 {
     pypto_twin::store(src.Position(),
-                      pypto_twin::block_rows(dst.GetPhyAddr(), src.GetPhyAddr(), params));
+                      pypto_twin::block_rows(dst.GetPhyAddr(), src.Address(), params));
 }
 
 template <typename T>
 PYPTO_INLINE void DataCopy(const LocalTensor<T>& dst, const LocalTensor<T>& src, uint32_t count)
 {
+    const uint64_t bytes = pypto_twin::bytes_of<T>(count);
+    T* const from = pypto_twin::source(src.Address(), bytes);
+    pypto_twin::written(dst.Address(), bytes, bytes % pypto_twin::kBlockBytes == 0);
     pypto_twin::copy_local(dst.Position(), src.Position(),
-                           pypto_twin::one_run(dst.GetPhyAddr(), src.GetPhyAddr(),
-                                               pypto_twin::bytes_of<T>(count)));
+                           pypto_twin::one_run(dst.Address(), from, bytes));
 }
 
 /* Into the bias table lengths and gaps count 64 bytes on its side, into the fixpipe buffer lengths
@@ -291,7 +294,7 @@ PYPTO_INLINE void DataCopyPad(const LocalTensor<T>& dst, const GlobalTensor<T>& 
                                       fill ? pad.rightPadding * size : 0};
     const uint64_t bytes = params.blockLen;
     pypto_twin::load_padded(dst.Position(),
-                            pypto_twin::Rows{pypto_twin::bytes_at(dst.GetPhyAddr()),
+                            pypto_twin::Rows{pypto_twin::bytes_at(dst.Address()),
                                              pypto_twin::bytes_at(src.GetPhyAddr()), bytes, 0,
                                              bytes + params.srcStride, params.blockCount},
                             params.dstStride, padding, fill);
@@ -307,7 +310,7 @@ PYPTO_INLINE void DataCopyPad(const GlobalTensor<T>& dst, const LocalTensor<T>& 
     pypto_twin::store(
         src.Position(),
         pypto_twin::Rows{pypto_twin::bytes_at(dst.GetPhyAddr()),
-                         pypto_twin::bytes_at(src.GetPhyAddr()), bytes, bytes + params.dstStride,
+                         pypto_twin::bytes_at(src.Address()), bytes, bytes + params.dstStride,
                          occupied + static_cast<uint64_t>(params.srcStride) * pypto_twin::kBlockBytes,
                          params.blockCount});
 }

@@ -60,7 +60,9 @@ public:
     template <typename T>
     PYPTO_INLINE void FreeTensor(const LocalTensor<T>& tensor)
     {
-        busy_ &= ~(1u << index_of(tensor));
+        const uint32_t index = index_of(tensor);
+        busy_ &= ~(1u << index);
+        pypto_twin::release(base_ + uint64_t{index} * bytes_, bytes_);
     }
 
     PYPTO_INLINE bool VacantInQue() const { return count_ < (depth > 0 ? depth : 1); }
@@ -99,7 +101,7 @@ private:
     PYPTO_INLINE uint32_t index_of(const LocalTensor<T>& tensor) const
     {
         const uint64_t offset =
-            static_cast<uint64_t>(reinterpret_cast<uint8_t*>(tensor.GetPhyAddr()) - base_);
+            static_cast<uint64_t>(reinterpret_cast<uint8_t*>(tensor.Address()) - base_);
         if (offset < bytes_) {
             return 0;
         }

@@ -2,6 +2,7 @@
 #ifndef PYPTO_TWIN_TENSOR_H
 #define PYPTO_TWIN_TENSOR_H
 
+#include "deferred.h"
 #include "hooks.h"
 
 namespace AscendC {
@@ -36,17 +37,20 @@ public:
 
     PYPTO_INLINE T GetValue(uint32_t index) const
     {
+        pypto_twin::settle();
         pypto_twin::on_read(position_, at(index), sizeof(T), PIPE_S);
         return *at(index);
     }
     template <typename S>
     PYPTO_INLINE void SetValue(uint32_t index, S value) const
     {
+        pypto_twin::settle();
         pypto_twin::on_write(position_, at(index), sizeof(T), PIPE_S);
         *at(index) = static_cast<T>(value);
     }
     PYPTO_INLINE T& operator()(uint32_t index) const
     {
+        pypto_twin::settle();
         pypto_twin::on_write(position_, at(index), sizeof(T), PIPE_S);
         return *at(index);
     }
@@ -68,8 +72,18 @@ public:
                               static_cast<uint32_t>(pypto_twin::elements_of<U>(bytes)), position_);
     }
 
-    PYPTO_INLINE T* GetPhyAddr() const { return address_; }
-    PYPTO_INLINE T* GetPhyAddr(uint32_t offset) const { return at(offset); }
+    PYPTO_INLINE T* GetPhyAddr() const
+    {
+        pypto_twin::settle();
+        return address_;
+    }
+    PYPTO_INLINE T* GetPhyAddr(uint32_t offset) const
+    {
+        pypto_twin::settle();
+        return at(offset);
+    }
+    /* The twin's own: the address, while loads may be outstanding (deferred.h). */
+    PYPTO_INLINE T* Address() const { return address_; }
     PYPTO_INLINE TPosition Position() const { return position_; }  /* the twin's own */
 
 private:
@@ -116,11 +130,13 @@ public:
     }
     PYPTO_INLINE void SetValue(uint64_t index, T value) const
     {
+        pypto_twin::settle();
         pypto_twin::on_write(TPosition::GM, at(index), sizeof(T), PIPE_S);
         __builtin_memcpy(at(index), &value, sizeof(T));
     }
     PYPTO_INLINE T& operator()(uint64_t index) const
     {
+        pypto_twin::settle();
         pypto_twin::on_write(TPosition::GM, at(index), sizeof(T), PIPE_S);
         return *at(index);
     }

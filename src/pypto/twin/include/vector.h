@@ -55,9 +55,9 @@ namespace AscendC {
         using namespace pypto_twin;                                                              \
         PYPTO_TWIN_TYPES(#Name, T, __VA_ARGS__);                                                 \
         length_form<isSetMask>(lane::Function{}, mask, repeatTime,                               \
-                               operand(dst, p.dstBlkStride, p.dstRepStride),                     \
-                               operand(src0, p.src0BlkStride, p.src0RepStride),                  \
-                               operand(src1, p.src1BlkStride, p.src1RepStride));                 \
+                               outstanding(dst, p.dstBlkStride, p.dstRepStride),                     \
+                               outstanding(src0, p.src0BlkStride, p.src0RepStride),                  \
+                               outstanding(src1, p.src1BlkStride, p.src1RepStride));                 \
     }
 
 PYPTO_TWIN_BINARY(Add, AddLanes, half, float, int16_t, int32_t)
@@ -99,8 +99,8 @@ PYPTO_TWIN_BINARY(SubRelu, SubReluLanes, half, float, int16_t)
         using namespace pypto_twin;                                                              \
         PYPTO_TWIN_TYPES(#Name, T, __VA_ARGS__);                                                 \
         length_form<isSetMask>(lane::Function{}, mask, repeatTime,                               \
-                               operand(dst, p.dstBlkStride, p.dstRepStride),                     \
-                               operand(src, p.srcBlkStride, p.srcRepStride));                    \
+                               outstanding(dst, p.dstBlkStride, p.dstRepStride),                     \
+                               outstanding(src, p.srcBlkStride, p.srcRepStride));                    \
     }
 
 PYPTO_TWIN_UNARY(Not, NotLanes, int16_t, uint16_t)
@@ -142,8 +142,8 @@ PYPTO_TWIN_UNARY(Reciprocal, ReciprocalLanes, half, float)
         using namespace pypto_twin;                                                              \
         PYPTO_TWIN_TYPES(#Name, T, __VA_ARGS__);                                                 \
         length_form<isSetMask>(lane::Function<lane::Register<T>>{lane::scalar_of(scalarValue)}, mask, \
-                               repeatTime, operand(dst, p.dstBlkStride, p.dstRepStride),         \
-                               operand(src, p.srcBlkStride, p.srcRepStride));                    \
+                               repeatTime, outstanding(dst, p.dstBlkStride, p.dstRepStride),         \
+                               outstanding(src, p.srcBlkStride, p.srcRepStride));                    \
     }
 
 PYPTO_TWIN_SCALAR(Adds, AddsLanes, half, float, int16_t, int32_t)
@@ -229,8 +229,8 @@ PYPTO_TWIN_SHIFT(const uint64_t mask[], bits_form)
         require_ternary<T, U, lane::Function>();                                                 \
         const Operand<T> to = operand(dst, p.dstBlkStride, p.dstRepStride);                      \
         length_form<isSetMask>(lane::Function{}, mask, repeatTime, to, to,                       \
-                               operand(src0, p.src0BlkStride, p.src0RepStride),                  \
-                               operand(src1, p.src1BlkStride, p.src1RepStride));                 \
+                               outstanding(src0, p.src0BlkStride, p.src0RepStride),                  \
+                               outstanding(src1, p.src1BlkStride, p.src1RepStride));                 \
     }
 
 PYPTO_TWIN_TERNARY(MulAddDst, MulAddDstLanes)
@@ -267,7 +267,7 @@ PYPTO_INLINE void Axpy(const LocalTensor<T>& dst, const LocalTensor<U>& src, con
     require_ternary<T, U, lane::MulAddDstLanes>();
     const Operand<T> to = operand(dst, p.dstBlkStride, p.dstRepStride);
     length_form<isSetMask>(lane::AxpyLanes{static_cast<float>(scalarValue)}, mask,
-                           repeatTime, to, to, operand(src, p.srcBlkStride, p.srcRepStride));
+                           repeatTime, to, to, outstanding(src, p.srcBlkStride, p.srcRepStride));
 }
 
 }  // namespace AscendC

@@ -97,6 +97,14 @@ PYPTO_INLINE Operand<T> operand(const AscendC::LocalTensor<T>& tensor)
     return {tensor.GetPhyAddr(), kBlockBytes, 0, tensor.Position()};
 }
 
+/* Strides in blocks. Its loads may be outstanding: for forms that find them. */
+template <typename T>
+PYPTO_INLINE Operand<T> outstanding(const AscendC::LocalTensor<T>& tensor, uint32_t block,
+                                    uint32_t repeat)
+{
+    return {tensor.Address(), block * kBlockBytes, repeat * kBlockBytes, tensor.Position()};
+}
+
 /* Strides in blocks. */
 template <typename T>
 PYPTO_INLINE Operand<T> operand(const AscendC::LocalTensor<T>& tensor, uint32_t block, uint32_t repeat)
@@ -210,6 +218,14 @@ PYPTO_INLINE void set_mask(uint64_t low, uint64_t high)
     state.mask_high = high;
 }
 
+/* walk_dense, once the sources are found: what is written may be what is read. */
+template <typename F, typename D, typename... S>
+PYPTO_INLINE void walk_resolved(const F& f, uint32_t count, D* d, const S*... s)
+{
+    written(d, bytes_of<D>(count), true);
+    walk_dense<F, D, S...>(f, count, d, s...);
+}
+
 /* Op(dst, src..., count) on `dst` and `src` of any types. */
 template <typename F, typename D, typename... S>
 inline void count_form(const F& f, uint32_t count, const AscendC::LocalTensor<D>& d,
@@ -217,9 +233,9 @@ inline void count_form(const F& f, uint32_t count, const AscendC::LocalTensor<D>
 {
     constexpr uint32_t lanes = step_lanes<D, S...>;
     on_instruction(PIPE_V);
-    report<lanes, true>(operand(d), 1, count);
-    (report<lanes, false>(operand(s), 1, count), ...);
-    walk_dense<F, D, S...>(f, count, d.GetPhyAddr(), s.GetPhyAddr()...);
+    report<lanes, true>(outstanding(d, 1, 0), 1, count);
+    (report<lanes, false>(outstanding(s, 1, 0), 1, count), ...);
+    walk_resolved<F, D, S...>(f, count, d.Address(), source(s.Address(), bytes_of<S>(count))...);
     leave_count_form();
 }
 
@@ -272,6 +288,52 @@ PYPTO_INLINE void refuse_counter_mode()
     }
 }
 
+/* d = f(s...) in the first `mask` lanes of every repeat. */
+template <typename F, typename D, typename... S>
+PYPTO_OUTLINE void walk_length(const F& f, uint64_t mask, uint32_t repeats, const Operand<D>& d,
+                               const Operand<S>&... s)
+{
+    constexpr uint32_t lanes = repeat_lanes<D, S...>;
+    const bool dense = mask >= lanes && d.block == kBlockBytes && ((s.block == kBlockBytes) && ...) &&
+                       d.repeat == lanes * sizeof(D) && ((s.repeat == lanes * sizeof(S)) && ...);
+    if (!dense) {
+        strided(f, repeats, low_bits(mask), high_bits(mask), d, s...);
+    } else { /* dense repeats are one long run */
+        report<lanes, true>(d, repeats, lanes);
+        (report<lanes, false>(s, repeats, lanes), ...);
+        walk_dense<F, D, S...>(f, repeats * lanes, d.address, s.address...);
+    }
+}
+
+/* Bytes from the first to the last lane of an operand in `repeats` repeats of `mask` lanes. */
+template <typename T>
+PYPTO_INLINE uint64_t reach(const Operand<T>& at, uint64_t mask, uint32_t repeats)
+{
+    if (mask == 0 || repeats == 0) {
+        return 0;
+    }
+    const uint64_t blocks = (bytes_of<T>(mask) + kBlockBytes - 1) / kBlockBytes;
+    return uint64_t{repeats - 1} * at.repeat + (blocks - 1) * at.block + kBlockBytes;
+}
+
+template <typename T>
+PYPTO_INLINE Operand<T> resolved(const Operand<T>& at, uint64_t mask, uint32_t repeats)
+{
+    return {source(at.address, reach(at, mask, repeats)), at.block, at.repeat, at.position};
+}
+
+/* length_form while loads are outstanding. */
+template <typename F, typename D, typename... S>
+PYPTO_COLD void length_form_resolved(const F& f, uint64_t mask, uint32_t repeats, const Operand<D>& d,
+                                     const Operand<S>&... s)
+{
+    const uint64_t row = bytes_of<D>(mask);
+    const bool whole = row % kBlockBytes == 0 && (d.block == kBlockBytes || row == kBlockBytes) &&
+                       (repeats == 1 || d.repeat == row);
+    written(d.address, reach(d, mask, repeats), whole);
+    walk_length<F, D, S...>(f, mask, repeats, d, s...);
+}
+
 /* Op(dst, src..., mask, repeat, strides): the first `mask` lanes of every repeat. */
 template <bool isSetMask, typename F, typename D, typename... S>
 PYPTO_OUTLINE void length_form(const F& f, uint64_t mask, uint32_t repeats, const Operand<D>& d,
@@ -279,19 +341,15 @@ PYPTO_OUTLINE void length_form(const F& f, uint64_t mask, uint32_t repeats, cons
 {
     on_instruction(PIPE_V);
     if constexpr (!isSetMask) {
+        settle();
         masked_form(f, repeats, d, s...);
     } else {
-        constexpr uint32_t lanes = repeat_lanes<D, S...>;
         refuse_counter_mode();
         set_mask(low_bits(mask), high_bits(mask));
-        const bool dense = mask >= lanes && d.block == kBlockBytes && ((s.block == kBlockBytes) && ...) &&
-                           d.repeat == lanes * sizeof(D) && ((s.repeat == lanes * sizeof(S)) && ...);
-        if (!dense) {
-            strided(f, repeats, low_bits(mask), high_bits(mask), d, s...);
-        } else { /* dense repeats are one long run */
-            report<lanes, true>(d, repeats, lanes);
-            (report<lanes, false>(s, repeats, lanes), ...);
-            walk_dense<F, D, S...>(f, repeats * lanes, d.address, s.address...);
+        if (kDefers && state.deferred_count != 0) {
+            length_form_resolved(f, mask, repeats, d, resolved(s, mask, repeats)...);
+        } else {
+            walk_length<F, D, S...>(f, mask, repeats, d, s...);
         }
     }
 }
