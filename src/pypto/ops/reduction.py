@@ -110,6 +110,7 @@ SPECS: tuple[OpSpec, ...] = (
         _infer_softmax, _lower_softmax,
         "torch.softmax(input.float(), dim).to(input.dtype)",
         "exp(x - max) / sum(exp(x - max)) over an axis, computed in FP32.", method=True,
-        tolerance={F32: (1e-6, 1.2e-38), F16: (9.8e-4, 6e-8), BF16: (7.9e-3, 9.2e-41)},
+        # The rounding of x - max alone gives 5e-6 where the result is smallest.
+        tolerance={F32: (6e-6, 1.2e-38), F16: (9.8e-4, 6e-8), BF16: (7.9e-3, 9.2e-41)},
     ),
 )  # fmt: skip

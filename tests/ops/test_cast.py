@@ -1,0 +1,152 @@
+"""Casts: every pair of dtypes, rounding mode and overflow rule, on all 16-bit values."""
+
+from __future__ import annotations
+
+import functools
+import math
+
+import pytest
+import torch
+
+from pypto.ir.dtype import DataType
+from pypto.ops.functions import _CASTS
+from tests.ops.batch import Batch
+from tests.ops.checks import Case
+
+MODES = ("NONE", "RINT", "FLOOR", "CEIL", "ROUND", "TRUNC")
+SOURCES = tuple(_CASTS)
+
+
+def torch_dtype(dtype: DataType) -> torch.dtype:
+    return getattr(torch, dtype.torch_name or "")  # type: ignore[no-any-return]
+
+
+def values_of(dtype: DataType) -> torch.Tensor:
+    kind = torch_dtype(dtype)
+    if dtype.bytes == 1:
+        return torch.arange(256, dtype=torch.int32).to(kind)
+    if dtype.bytes == 2:
+        return torch.arange(-(2**15), 2**15, dtype=torch.int32).to(torch.int16).view(kind)
+    generator = torch.Generator().manual_seed(3)
+    if dtype == DataType.DT_FP32:
+        wide = torch.randn(20000, generator=generator) * 70000
+        near = torch.randint(-600, 600, (5000,), generator=generator) / 2
+        bits = torch.randint(-(2**31), 2**31, (20000,), generator=generator).to(torch.int32)
+        return torch.cat([wide, near, bits.view(torch.float32)])
+    info = torch.iinfo(kind)
+    many = torch.randint(info.min, info.max, (20000,), generator=generator)
+    small = torch.randint(-70000, 70000, (5000,), generator=generator)
+    return torch.cat([torch.tensor([info.min, info.max, 0, -1]), many, small]).to(kind)
+
+
+def modes_of(source: DataType, target: DataType) -> list[tuple[str, str]]:
+    """(mode, satmode) pairs that mean something for a cast."""
+    if source == target:
+        return [("NONE", "OFF")]
+    to_int = not target.is_float
+    modes = MODES if source.is_float and (to_int or target.bytes < source.bytes) else MODES[:1]
+    return [(m, s) for m in modes for s in (("OFF", "ON") if to_int else ("OFF",))]
+
+
+@functools.cache
+def casts() -> dict[DataType, Case]:
+    batch = Batch()
+    cases = {}
+    for source in SOURCES:
+        params, lines = [f"x: pypto.Tensor([D], pypto.{source})"], []
+        outputs = []
+        for target in sorted(_CASTS[source]):
+            for mode, sat in modes_of(source, target):
+                name = f"{target.short}_{mode}_{sat}"
+                params.append(f"{name}: pypto.Tensor([D], pypto.{target})")
+                lines.append(
+                    f"    {name}[:] = pypto.cast(x, pypto.{target}, "
+                    f"pypto.CastMode.CAST_{mode}, pypto.SaturationMode.{sat})\n"
+                )
+                outputs.append(torch.zeros(9, dtype=torch_dtype(target)))
+        name = f"cast_{source.short}"
+        text = f"def {name}({', '.join(params)}):\n{''.join(lines)}"
+        x = torch.zeros(9, dtype=torch_dtype(source))
+        cases[source] = Case(batch, text, name, x, *outputs)
+    batch.build()
+    return cases
+
+
+@functools.cache
+def results(source: DataType) -> dict[str, torch.Tensor]:
+    case = casts()[source]
+    x = values_of(source)
+    kinds = {f"{t.short}_{m}_{s}": t for t in _CASTS[source] for m, s in modes_of(source, t)}
+    outputs = {n: torch.full(x.shape, 77).to(torch_dtype(kinds[n])) for n in case.names[1:]}
+    assert case.variant.run(x, *outputs.values()) == 0
+    return outputs
+
+
+def rounded(x: torch.Tensor, mode: str) -> torch.Tensor:
+    """FP64 ``x`` as integral values."""
+    if mode == "ROUND":
+        return torch.where(x < 0, (x - 0.5).ceil(), (x + 0.5).floor())
+    function = {"NONE": "trunc", "RINT": "round", "FLOOR": "floor", "CEIL": "ceil"}
+    return getattr(torch, function.get(mode, "trunc"))(x)  # type: ignore[no-any-return]
+
+
+def to_float(x: torch.Tensor, kind: torch.dtype, mode: str) -> torch.Tensor:
+    """FP64 ``x`` as a narrower float under a rounding mode."""
+    near = x.to(kind)
+    if mode in ("NONE", "RINT"):
+        return near
+    up = torch.nextafter(near, torch.tensor(math.inf, dtype=kind))
+    down = torch.nextafter(near, torch.tensor(-math.inf, dtype=kind))
+    floor = torch.where(near.double() > x, down, near)
+    ceil = torch.where(near.double() < x, up, near)
+    if mode == "FLOOR":
+        return floor
+    if mode == "CEIL":
+        return ceil
+    trunc = torch.where(x < 0, ceil, floor)
+    if mode == "TRUNC":
+        return trunc
+    away = torch.where(x < 0, floor, ceil)
+    tie = (x - floor.double()) == (ceil.double() - x)
+    return torch.where(tie & (floor != ceil), away, near)
+
+
+PAIRS = [
+    (s, t, m, o) for s in SOURCES for t in sorted(_CASTS[s]) for m, o in modes_of(s, t)
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("source", "target", "mode", "sat"), PAIRS, ids=lambda v: getattr(v, "short", v)
+)
+def test_cast(source: DataType, target: DataType, mode: str, sat: str) -> None:
+    x, got = values_of(source), results(source)[f"{target.short}_{mode}_{sat}"]
+    kind = torch_dtype(target)
+    if target.is_float:
+        check_float(x, got, kind, mode)
+        return
+    info = torch.iinfo(kind)
+    if not source.is_float:
+        wide = x.long()
+        want = wide.clamp(info.min, info.max).to(kind) if sat == "ON" else wide.to(kind)
+        assert torch.equal(got, want)
+        return
+    integral = rounded(x.double(), mode)
+    # NaN has no number; beyond 32 bits wrapping is not defined (torch leaves it to the machine).
+    limit = 2.0**63 if sat == "ON" else 2.0**31
+    defined = integral.abs() < limit
+    wide = integral[defined].long()
+    want = wide.clamp(info.min, info.max) if sat == "ON" else wide
+    assert torch.equal(got[defined], want.to(kind))
+
+
+def check_float(x: torch.Tensor, got: torch.Tensor, kind: torch.dtype, mode: str) -> None:
+    if not x.dtype.is_floating_point or mode in ("NONE", "RINT"):
+        want = x.to(kind)
+        same = (got == want) | (got.isnan() & want.isnan())
+        assert bool((same & (got.signbit() == want.signbit()) | got.isnan()).all())
+        return
+    finite = x.isfinite() & (x.double().abs() <= torch.finfo(kind).max)
+    want = to_float(x.double(), kind, mode)
+    wrong = finite & (got != want)
+    assert not bool(wrong.any()), (x[wrong][:4], got[wrong][:4], want[wrong][:4])
