@@ -11,7 +11,7 @@ from pypto.codegen.views import KernelView, WrapperView
 if TYPE_CHECKING:
     import jinja2
 
-__all__ = ["render_cpu_wrapper", "render_kernel", "template_directory"]
+__all__ = ["keep_templates", "render_cpu_wrapper", "render_kernel", "template_directory"]
 
 
 def template_directory() -> Path:
@@ -33,6 +33,14 @@ def _environment() -> jinja2.Environment:
         auto_reload=False,
     )
     return environment
+
+
+def keep_templates(store: jinja2.BytecodeCache) -> None:
+    """Take compiled templates from ``store``, and put there what had to be compiled.
+
+    Compiling them takes longer than the rest of the code generation.
+    """
+    _environment().bytecode_cache = store
 
 
 def render_kernel(view: KernelView) -> str:

@@ -70,6 +70,7 @@ class Lookup:
         self._before_build = before_build
         self._toolchain: HostToolchain | None = None
         self._package: str | None = None
+        self._templates = False  # whether compiled templates come from the cache
 
     @property
     def toolchain(self) -> HostToolchain:
@@ -86,7 +87,7 @@ class Lookup:
             found = self._stored(request)
         except BuildError:
             # No C++ compiler: still, what is wrong with the kernel itself is said first.
-            _front_end(request)
+            self._front_end(request)
             raise
         if found is not None or not compile_now:
             return found
@@ -156,7 +157,7 @@ class Lookup:
     # --- compiling ---
 
     def _compile(self, request: Request) -> Found:
-        compilation = _front_end(request)
+        compilation = self._front_end(request)
         elaboration = compilation.elaboration
         values = {n: request.values[n] for n in elaboration.specialised}
         signature = request.signature.specialised(values)
@@ -196,6 +197,24 @@ class Lookup:
         row = _Row(elaboration.reads, (), signature.alias, key)
         self._add(self._probe(request, signature), row)
         return Found(entry, signature, elaboration.reads, before is None, compilation)
+
+    def _front_end(self, request: Request) -> Compilation:
+        """All that happens before a C++ compiler starts. Raises PyptoError."""
+        from pypto.codegen.render import keep_templates
+        from pypto.compiler import compile_kernel
+        from pypto.runtime.templates import kept_templates
+
+        if not self._templates:
+            keep_templates(kept_templates(self.store.memo))
+            self._templates = True
+        scalars = {
+            n: v
+            for n, v in request.values.items()
+            if not isinstance(request.signature.get(n), TensorSignature)
+        }
+        return compile_kernel(
+            request.source, request.signature, request.options, scalars, request.target
+        )
 
     def _again(self, request: Request, alias: tuple[int, ...]) -> Found:
         found = self.find(replace(request, signature=replace(request.signature, alias=alias)))
@@ -245,20 +264,6 @@ class _Row(NamedTuple):
             )
         except (ValueError, KeyError, TypeError):
             return None
-
-
-def _front_end(request: Request) -> Compilation:
-    """All that happens before a C++ compiler starts. Raises PyptoError."""
-    from pypto.compiler import compile_kernel
-
-    scalars = {
-        n: v
-        for n, v in request.values.items()
-        if not isinstance(request.signature.get(n), TensorSignature)
-    }
-    return compile_kernel(
-        request.source, request.signature, request.options, scalars, request.target
-    )
 
 
 def _needed_alias(compilation: Compilation, alias: tuple[int, ...]) -> tuple[int, ...]:
