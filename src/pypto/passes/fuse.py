@@ -20,6 +20,7 @@ from pypto.ir.tensor import (
     Compute,
     Kernel,
     Load,
+    Region,
     Store,
     TensorType,
     Value,
@@ -191,9 +192,16 @@ class _Fusion:
             if found is None:
                 continue
             store, target = found
-            same_place = node.statement.region == store.region and node.axes == target.axes
+            same_place = (
+                self._equal(node.statement.region, store.region) and node.axes == target.axes
+            )
             if not same_place or not set(stage.axes) - {stage.reduced} <= node.present:
                 raise _Conflict(node.value)
+
+    def _equal(self, a: Region, b: Region) -> bool:
+        """True when two regions of one memory are the same, by the sizes known to be equal."""
+        pairs = zip((*a.offsets, *a.sizes), (*b.offsets, *b.sizes), strict=True)
+        return all(self.sizes.equal(x, y) for x, y in pairs)
 
     def _readable(self, load: Load, stage: Stage) -> bool:
         """True when at ``stage`` the memory of ``load`` holds what the load must read."""
