@@ -58,8 +58,10 @@ def _result_id(statement: Statement) -> int:
 
 
 def _named(primitives: list[Compute], result: Value, user: Value) -> list[Compute]:
-    """Give the primitive that makes the user's value the user's name for it."""
-    if user.name is None or not primitives or primitives[-1].result is not result:
+    """Give the primitive that makes the user's value its name and its very type: sizes that are
+    equal by a precondition are one there, so that a store of the value is seen to fill a buffer."""
+    if not primitives or primitives[-1].result is not result:
         return primitives
     last = primitives[-1]
-    return [*primitives[:-1], replace(last, result=replace(result, name=user.name))]
+    made = replace(result, type=user.type, name=user.name or result.name)
+    return [*primitives[:-1], replace(last, result=made)]
