@@ -10,6 +10,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, overload
 
+from pypto._collector import CollectorPause
 from pypto._options import Options, validate_families
 from pypto._traceback import full_tracebacks, outside
 from pypto.elaborate.source import KernelSource
@@ -100,7 +101,8 @@ class JitFunction:
     def _prepared(self) -> Kernel:
         with self._lock:
             if self._kernel is None:
-                from pypto.runtime.dispatch import Kernel
+                with CollectorPause():
+                    from pypto.runtime.dispatch import Kernel
 
                 self._kernel = Kernel(self._source, self._parameters(), self._options, self._scope)
             return self._kernel

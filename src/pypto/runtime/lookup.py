@@ -8,6 +8,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, NamedTuple
 
+from pypto._collector import CollectorPause
 from pypto.build import key as keys
 from pypto.build import manifest
 from pypto.build.kernel import KernelTexts, build_kernel
@@ -200,21 +201,26 @@ class Lookup:
 
     def _front_end(self, request: Request) -> Compilation:
         """All that happens before a C++ compiler starts. Raises PyptoError."""
-        from pypto.codegen.render import keep_templates
-        from pypto.compiler import compile_kernel
-        from pypto.runtime.templates import kept_templates
-
-        if not self._templates:
-            keep_templates(kept_templates(self.store.memo))
-            self._templates = True
         scalars = {
             n: v
             for n, v in request.values.items()
             if not isinstance(request.signature.get(n), TensorSignature)
         }
-        return compile_kernel(
-            request.source, request.signature, request.options, scalars, request.target
-        )
+        with CollectorPause():  # modules are loaded, and their objects would all be looked at
+            from pypto.compiler import compile_kernel
+
+            self._keep_templates()
+            return compile_kernel(
+                request.source, request.signature, request.options, scalars, request.target
+            )
+
+    def _keep_templates(self) -> None:
+        if not self._templates:
+            from pypto.codegen.render import keep_templates
+            from pypto.runtime.templates import kept_templates
+
+            keep_templates(kept_templates(self.store.memo))
+            self._templates = True
 
     def _again(self, request: Request, alias: tuple[int, ...]) -> Found:
         found = self.find(replace(request, signature=replace(request.signature, alias=alias)))
