@@ -55,6 +55,9 @@ _COMPILE_FLAGS = (
     "-fno-trapping-math",
     "-ffp-contract=off",
     "-fopenmp-simd",
+    # Only the kernel's table is exported: calls inside the twin need no detour for interposition.
+    "-fvisibility=hidden",
+    "-fvisibility-inlines-hidden",
 )
 
 
@@ -175,11 +178,16 @@ def _describe(
     kind = "clang" if "clang" in facts.version_text.lower() else "gcc"
     version = facts.version_text.partition("\n")[0]
     major = _major(version)
-    flags = (*_COMPILE_FLAGS, *isa.march_flags(level, kind, major))
+    flags = (*_COMPILE_FLAGS, *isa.march_flags(level, kind, major), *_thread_flags(kind, level))
     libraries = _libraries(kind, facts.has_vector_math)
     told = (facts.to_text(), *arguments, *flags, *libraries)
     identity = hashlib.sha256("\0".join(told).encode("utf-8", "surrogateescape")).hexdigest()
     return HostToolchain(command, kind, version, major, level, flags, libraries, identity, timeout)
+
+
+def _thread_flags(kind: str, level: str) -> tuple[str, ...]:
+    """Descriptors make access to the twin's per-thread state cheap; aarch64 has them by default."""
+    return ("-mtls-dialect=gnu2",) if kind == "gcc" and level.startswith("x86-64") else ()
 
 
 def _libraries(kind: str, has_vector_math: bool) -> tuple[str, ...]:

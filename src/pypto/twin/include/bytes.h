@@ -45,13 +45,20 @@ inline __attribute__((noinline)) void copy_short(uint8_t* dst, const uint8_t* sr
     }
 }
 
-/* Asks for the 64-byte line of an address that need not be mapped. */
-PYPTO_INLINE void prefetch(const uint8_t* address) { __builtin_prefetch(address, 0, 3); }
+/* Asks for 128 bytes at `offset` of everything wanted; the addresses need not be mapped. */
+PYPTO_INLINE void prefetch(const Wanted& wanted, uint64_t offset)
+{
+    for (uint32_t k = 0; k < wanted.count; ++k) {
+        __builtin_prefetch(wanted.at[k] + offset, 0, 2);
+        __builtin_prefetch(wanted.at[k] + offset + 64, 0, 2);
+    }
+}
 
 /* n bytes between ranges that do not overlap. Reads and writes exactly these bytes; `prefetching`
- * asks for as many bytes at `wanted`. */
+ * asks for as many bytes of everything in `wanted`. */
 template <bool prefetching = false>
-inline __attribute__((noinline)) void copy_bytes(uint8_t* dst, const uint8_t* src, uint64_t n, const uint8_t* wanted = nullptr)
+inline __attribute__((noinline)) void copy_bytes(uint8_t* dst, const uint8_t* src, uint64_t n,
+                                                 const Wanted* wanted = nullptr)
 {
     if (n < 32) {
         copy_short(dst, src, n);
@@ -60,8 +67,7 @@ inline __attribute__((noinline)) void copy_bytes(uint8_t* dst, const uint8_t* sr
     uint64_t i = 0;
     for (; i + 128 <= n; i += 128) {
         if constexpr (prefetching) {
-            prefetch(wanted + i);
-            prefetch(wanted + i + 64);
+            prefetch(*wanted, i);
         }
         copy_unit<Vector32>(dst + i, src + i);
         copy_unit<Vector32>(dst + i + 32, src + i + 32);
@@ -100,7 +106,7 @@ PYPTO_INLINE void stream_unit(uint8_t* dst, const uint8_t* src)
 }
 
 /* As copy_bytes, past the caches; n >= 64, dst of any alignment. The runtime library fences. */
-PYPTO_INLINE void stream_bytes(uint8_t* dst, const uint8_t* src, uint64_t n)
+PYPTO_INLINE void stream_bytes(uint8_t* dst, const uint8_t* src, uint64_t n, const Wanted& wanted)
 {
     /* whole 64-byte lines in the middle; the ends go through the caches */
     const uint64_t head = (64 - (reinterpret_cast<uintptr_t>(dst) & 63)) & 63;
@@ -108,9 +114,12 @@ PYPTO_INLINE void stream_bytes(uint8_t* dst, const uint8_t* src, uint64_t n)
         copy_bytes(dst, src, head);
     }
     uint64_t i = head;
-    for (; i + 64 <= n; i += 64) {
+    for (; i + 128 <= n; i += 128) {
+        prefetch(wanted, i);
         stream_unit(dst + i, src + i);
         stream_unit(dst + i + 32, src + i + 32);
+        stream_unit(dst + i + 64, src + i + 64);
+        stream_unit(dst + i + 96, src + i + 96);
     }
     if (i < n) {
         copy_bytes(dst + i, src + i, n - i);

@@ -24,6 +24,14 @@ struct Track {
     const uint8_t* global;
 };
 
+constexpr uint32_t kWanted = 4;
+
+/* Global memory that the next step will touch, as far as the last steps tell. */
+struct Wanted {
+    const uint8_t* at[kWanted];
+    uint32_t count;
+};
+
 /* A load that has not moved yet (deferred.h): `bytes` of global memory at `src`, for `dst`. */
 struct Deferred {
     uint8_t* dst;
@@ -36,6 +44,7 @@ constexpr uint32_t kTracks = 4;
 
 /* Guesses only: wrong ones cost time, never results. */
 struct Tracker {
+    Wanted wanted;  /* noted by loads, asked for by the store that follows */
     Track tracks[kTracks];
     uint32_t oldest;  /* replaced next */
 };

@@ -10,7 +10,7 @@
 #ifndef PYPTO_TWIN_DEFERRED_H
 #define PYPTO_TWIN_DEFERRED_H
 
-#include "bytes.h"
+#include "stream.h"
 
 namespace pypto_twin {
 
@@ -158,6 +158,9 @@ PYPTO_INLINE bool defer(AscendC::TPosition position, const Rows& rows)
         return false;
     }
     s.deferred[s.deferred_count++] = Deferred{r.dst, r.src, r.bytes};
+    if (r.bytes >= kStreamBytes) {
+        want_next(s.tracker, r.dst, r.src);
+    }
     return true;
 }
 

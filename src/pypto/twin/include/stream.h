@@ -33,36 +33,44 @@ PYPTO_INLINE int64_t ahead_of(Tracker& tracker, const uint8_t* local, const uint
     return 0;
 }
 
+/* Notes where the load of the next step will be. */
+PYPTO_INLINE void want_next(Tracker& tracker, const uint8_t* local, const uint8_t* global)
+{
+    const int64_t ahead = ahead_of(tracker, local, global);
+    if (ahead != 0 && tracker.wanted.count < kWanted - 1) {
+        tracker.wanted.at[tracker.wanted.count++] = global + ahead;
+    }
+}
+
 inline __attribute__((noinline)) void load_rows(State& s, const Rows& rows)
 {
     const Rows r = merged(rows);
-    if (r.rows * r.bytes < kStreamBytes) {
-        return copy_rows(r);
+    if (r.rows * r.bytes >= kStreamBytes) {
+        want_next(s.tracker, r.dst, r.src);
     }
-    const int64_t ahead = ahead_of(s.tracker, r.dst, r.src);
-    for (uint32_t row = 0; row < r.rows; ++row) {
-        copy_bytes<true>(r.dst + row * r.dst_pitch, r.src + row * r.src_pitch, r.bytes,
-                         r.src + row * r.src_pitch + ahead);
-    }
+    copy_rows(r);
 }
 
 inline __attribute__((noinline)) void store_rows(State& s, const Rows& rows)
 {
     const Rows r = merged(rows);
+    Wanted& wanted = s.tracker.wanted;
     if (r.rows * r.bytes < kStreamBytes) {
-        return copy_rows(r);
-    }
-    if (s.streaming && r.bytes >= kStreamBytes) {
+        copy_rows(r);
+    } else if (s.streaming && r.bytes >= kStreamBytes) {
         for (uint32_t row = 0; row < r.rows; ++row) {
-            stream_bytes(r.dst + row * r.dst_pitch, r.src + row * r.src_pitch, r.bytes);
+            stream_bytes(r.dst + row * r.dst_pitch, r.src + row * r.src_pitch, r.bytes, wanted);
         }
-        return;
+    } else {
+        const int64_t ahead = ahead_of(s.tracker, r.src, r.dst);
+        if (ahead != 0) {
+            wanted.at[wanted.count++] = r.dst + ahead;
+        }
+        for (uint32_t row = 0; row < r.rows; ++row) {
+            copy_bytes<true>(r.dst + row * r.dst_pitch, r.src + row * r.src_pitch, r.bytes, &wanted);
+        }
     }
-    const int64_t ahead = ahead_of(s.tracker, r.src, r.dst);
-    for (uint32_t row = 0; row < r.rows; ++row) {
-        copy_bytes<true>(r.dst + row * r.dst_pitch, r.src + row * r.src_pitch, r.bytes,
-                         r.dst + row * r.dst_pitch + ahead);
-    }
+    wanted.count = 0;
 }
 
 }  // namespace pypto_twin
