@@ -49,8 +49,9 @@ inline int run(float* values, int64_t count) {
 
 WRAPPER = """
 #include "NAME.cpp"
-extern "C" int NAME_run(float* values, int64_t count) { return NAME::run(values, count); }
-extern "C" const char* NAME_where() { return twin::where(); }
+#define SHOWN extern "C" __attribute__((visibility("default")))
+SHOWN int NAME_run(float* values, int64_t count) { return NAME::run(values, count); }
+SHOWN const char* NAME_where() { return twin::where(); }
 """
 
 
