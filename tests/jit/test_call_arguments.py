@@ -280,7 +280,7 @@ def test_autograd_sees_the_write(made: Any) -> None:
     total = (leaf * saved).sum()
     made.update(torch.ones(8), saved)
     with pytest.raises(RuntimeError, match="modified by an inplace operation"):
-        total.backward()
+        total.backward()  # type: ignore[no-untyped-call]
 
 
 def test_a_warm_call_opens_no_file(made: Any) -> None:

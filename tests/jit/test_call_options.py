@@ -49,7 +49,7 @@ def test_npu_without_npu(
             error = refusal(kernel, X, X.clone())
     else:
         if where == "global":
-            pypto.set_runtime_options(**npu)
+            pypto.set_runtime_options(run_mode=pypto.RunMode.NPU)
         error = refusal(kernel, X, X.clone())
     assert str(error) == NPU_MESSAGE
     assert isinstance(error, RuntimeError)
