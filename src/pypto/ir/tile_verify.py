@@ -88,9 +88,8 @@ def _check_in_place(loads: list[Copy], stores: list[Copy]) -> None:
     """Within a stage memory that is written may be read only where the same step writes it."""
     for store in stores:
         for load in loads:
-            if load.buffer is store.buffer and (
-                (load.outer, load.has_row, load.has_col) != (store.outer, store.has_row, store.has_col)
-            ):  # fmt: skip
+            axes = [(c.outer, c.has_row, c.has_col) for c in (load, store)]
+            if load.buffer is store.buffer and axes[0] != axes[1]:
                 _defect(f"{load.buffer} is read where another step writes it", load.span)
 
 

@@ -89,7 +89,7 @@ class _TensorCheck:
             _defect(f"a region of {buffer} has another rank", span)
         for offset, size, have in zip(region.offsets, region.sizes, shape, strict=True):
             start, length, end = as_int(offset), as_int(size), as_int(have)
-            if start is not None and start < 0 or length is not None and length < 0:
+            if (start is not None and start < 0) or (length is not None and length < 0):
                 _defect(f"a region of {buffer} starts before it", span)
             if None not in (start, length, end) and start + length > end:  # type: ignore[operator]
                 _defect(f"a region of {buffer} ends after it", span)
