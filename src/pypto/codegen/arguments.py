@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from pypto.codegen.names import Names, identifier
-from pypto.codegen.values import literal
+from pypto.codegen.values import literal, narrowed
 from pypto.codegen.views import FieldView
 from pypto.ir.dtype import DataType
 from pypto.ir.expr import Const, Expr, Symbol, apply, as_int
@@ -46,12 +46,10 @@ class Arguments:
             return literal(expr.value, dtype)
         if dtype.is_float:
             name = self._field(expr, _scalar_name(expr), "float")
-            return f"args_.{name}" if dtype == DataType.DT_FP32 else self._cast(name, dtype)
+            text = f"args_.{name}"
+            return text if dtype == DataType.DT_FP32 else narrowed(text, dtype)
         name = self._field(expr, _scalar_name(expr), dtype.cpp)
         return f"args_.{name}"
-
-    def _cast(self, name: str, dtype: DataType) -> str:
-        return f"static_cast<{dtype.cpp}>(args_.{name})"
 
     def derived(self, kind: str, plan: int) -> str:
         """A field that the launch code computes; returns its name."""

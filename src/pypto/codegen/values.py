@@ -8,7 +8,7 @@ import struct
 from pypto.ir.dtype import DataType
 from pypto.ir.expr import Apply, Const, Expr, Symbol
 
-__all__ = ["float_literal", "host_expression", "literal", "neutral"]
+__all__ = ["float_literal", "host_expression", "literal", "narrowed", "neutral"]
 
 
 def float_literal(value: float) -> str:
@@ -34,12 +34,19 @@ def _reads_back(text: str, single: float) -> bool:
         return False
 
 
+def narrowed(text: str, dtype: DataType) -> str:
+    """The C++ float ``text`` in the 16-bit type of ``dtype``."""
+    if dtype == DataType.DT_BF16:
+        return f"ToBfloat16({text})"
+    return f"static_cast<{dtype.cpp}>({text})"
+
+
 def literal(value: int | float | bool, dtype: DataType) -> str:
     """``value`` as a constant of the Ascend C type of ``dtype``; integers wrap."""
     if dtype == DataType.DT_FP32:
         return float_literal(float(value))
     if dtype.is_float:
-        return f"static_cast<{dtype.cpp}>({float_literal(float(value))})"
+        return narrowed(float_literal(float(value)), dtype)
     bits = 8 * dtype.bytes
     wrapped = int(value) & ((1 << bits) - 1)
     if not dtype.name.startswith("DT_UINT") and wrapped >> (bits - 1):

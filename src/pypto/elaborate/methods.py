@@ -108,7 +108,7 @@ def _tensor_method(
             )  # fmt: skip
         item, place = given[0]
         target = tensor.name or "the tensor"
-        write(frame, tensor, item, place, target)
+        write(frame, tensor, item, place, target, move=True)
         return Known(None)
     spec = registry.method(method)
     assert spec is not None

@@ -12,10 +12,10 @@ from pypto.elaborate.diagnostics import Poisoned, refuse
 from pypto.elaborate.machine import Frame
 from pypto.elaborate.scalars import as_number, number
 from pypto.elaborate.values import Item, Known, Method, Sequence, scalar
-from pypto.error import FeError, FeTypeError, FeValueError, Span
+from pypto.error import DtypeError, FeError, FeTypeError, FeValueError, Span
 from pypto.ir.dtype import DataType
-from pypto.ir.expr import Const, Expr, const
-from pypto.ir.tensor import Buffer, Operand, Value
+from pypto.ir.expr import Const, Expr, apply, const
+from pypto.ir.tensor import Buffer, Operand, TensorType, Value
 from pypto.ops import registry
 from pypto.ops.spec import OpCall, OpParam, OpSpec
 
@@ -57,8 +57,11 @@ def load(frame: Frame, item: Value | Buffer, span: Span) -> Value:
     return item if isinstance(item, Value) else frame.context.builder.load(item, span)
 
 
-def write(frame: Frame, buffer: Item, item: Item, span: Span, target: str) -> None:
-    """``buffer[:] = item``; ``target`` is the text of the written expression."""
+def write(
+    frame: Frame, buffer: Item, item: Item, span: Span, target: str, *, move: bool = False
+) -> None:
+    """``buffer[:] = item``; ``target`` is the text of the written expression. With ``move``, as
+    ``buffer.move(item)``: a tensor only."""
     if not isinstance(buffer, Buffer):
         if isinstance(buffer, Value):
             refuse(
@@ -75,6 +78,9 @@ def write(frame: Frame, buffer: Item, item: Item, span: Span, target: str) -> No
         )  # fmt: skip
     if isinstance(item, v.Poison):
         raise Poisoned
+    filled = None if move else _filled(frame, buffer, item, span)
+    if filled is not None:
+        item = filled
     if not isinstance(item, Value | Buffer):
         refuse(
             FeTypeError,
@@ -85,6 +91,39 @@ def write(frame: Frame, buffer: Item, item: Item, span: Span, target: str) -> No
             help="compute the value into a tensor first",
         )
     frame.context.builder.store(buffer, load(frame, item, span), span)
+
+
+def _filled(frame: Frame, buffer: Buffer, item: Item, span: Span) -> Value | None:
+    """A tensor of ones sizes that holds the scalar ``item``; None when it is no scalar."""
+    scalar_value = number(item)
+    if scalar_value is None:
+        return None
+    dtype = buffer.type.dtype
+    if dtype not in _FILLED:
+        refuse(
+            DtypeError, f"a scalar cannot be stored into a {dtype} tensor on this target", span,
+            expected=f"one of {', '.join(str(d) for d in sorted(_FILLED))}", got=str(dtype),
+        )  # fmt: skip
+    scalar_value = as_number(scalar_value)
+    if scalar_value.kind == "float" and not dtype.is_float:
+        refuse(
+            FeTypeError, f"a float scalar cannot be stored into a {dtype} tensor", span,
+            expected="an int", got=v.describe(item), help="use an int",
+        )  # fmt: skip
+    if dtype.is_float:
+        scalar_value = apply("to_float", scalar_value)
+    shape = tuple(const(1) for _ in buffer.type.shape)
+    return frame.context.builder.compute(
+        "fill", (scalar_value,), (), TensorType(dtype, shape), span, buffer.name
+    )
+
+
+# What the Duplicate instruction writes; 8- and 64-bit types have none.
+_FILLED = frozenset(
+    {
+        DataType.DT_FP16, DataType.DT_BF16, DataType.DT_FP32, DataType.DT_INT16, DataType.DT_INT32,
+    }
+)  # fmt: skip
 
 
 def apply_operation(

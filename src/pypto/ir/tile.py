@@ -223,9 +223,7 @@ class Plan:
     @property
     def total_bytes(self) -> int:
         double = self.areas.get(Area.IN, 0) + self.areas.get(Area.OUT, 0)
-        single = sum(
-            b for a, b in self.areas.items() if a not in (Area.IN, Area.OUT)
-        )
+        single = sum(b for a, b in self.areas.items() if a not in (Area.IN, Area.OUT))
         return double * self.depth + single
 
 

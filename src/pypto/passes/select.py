@@ -83,12 +83,13 @@ class _Selector:
         self.places: list[dict[Node, Local]] = [{}]  # innermost last; phases push their own
         self.blocks_of: list[dict[Local, Local]] = [{}]
         self.users = _users(stage)
+        self.stored = {n for _, n in stage.stores}
         self.levels = _levels(stage, layout) if form == "chunks" else {}
 
     # --- kinds ---
 
     def kind(self, node: Node) -> Kind:
-        if isinstance(node.statement, Compute) and node.statement.op == "fill":
+        if _is_fill(node) and node not in self.stored:
             return Kind.ONE
         extent = self.layout.extent(node)
         if self.form == "rows":
@@ -99,7 +100,9 @@ class _Selector:
 
     def invariant(self, node: Node) -> bool:
         """True when the node is the same in all steps of a core, so one computation serves."""
-        if isinstance(node.statement, Compute) and node.statement.op == "fill":
+        if node in self.stored:
+            return False  # made in each step, in the output's memory
+        if _is_fill(node):
             return True
         if self.form == "chunks":
             return False
@@ -232,15 +235,14 @@ class _Selector:
         block.stores.append(self._copy(local, node, store))
 
     def _fill(self, node: Node, use: Compute, block: DraftBlock) -> None:
-        if all(u.statement.op == "expand" for u in self.users.get(node, [])):  # type: ignore[union-attr]
-            self._keep(node, self._new(node))  # expanded by Duplicate itself
-            return
         local = self._keep(node, self._new(node))
+        users = self.users.get(node, [])
+        if node not in self.stored and all(_is_expand(u) for u in users):
+            return  # expanded by Duplicate itself
         (scalar,) = use.args
         assert isinstance(scalar, Expr)
-        block.instrs.append(
-            Instr("fill", "Duplicate", local, (), Kind.ONE_BLOCKS, use.span, (scalar,))
-        )
+        extent = Kind.ONE_BLOCKS if local.kind is Kind.ONE else local.kind
+        block.instrs.append(Instr("fill", "Duplicate", local, (), extent, use.span, (scalar,)))
 
     def _expand(self, node: Node, use: Compute, block: DraftBlock) -> None:
         (source,) = (o for o in node.operands if isinstance(o, Node))
@@ -404,6 +406,14 @@ class _Selector:
 
 
 _COMMUTES = {"add", "mul", "max", "min"}
+
+
+def _is_fill(node: Node) -> bool:
+    return isinstance(node.statement, Compute) and node.statement.op == "fill"
+
+
+def _is_expand(node: Node) -> bool:
+    return isinstance(node.statement, Compute) and node.statement.op == "expand"
 
 
 def _is_reduction(node: Node) -> bool:
