@@ -28,7 +28,8 @@ __all__ = ["Globals", "PlanWriter"]
 
 _RESERVED = (
     "inBuf", "outBuf", "headBuf", "tailBuf", "constBuf", "calc", "row", "col", "rows", "cols",
-    "pitch", "begin", "count", "run", "noPad", "left", "cores", "share", "first", "end", "tile", "tiles", "group", "line", "args",
+    "pitch", "begin", "count", "run", "noPad", "left", "cores", "share", "first", "end", "tile",
+    "tiles", "group", "line", "args",
     "inQue", "outQue", "headQue", "tailQue", "constQue", "calcBuf", "pipe",
 )  # fmt: skip
 _POSITIONS = {

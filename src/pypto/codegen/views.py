@@ -1,4 +1,4 @@
-"""What the templates see: plain, typed, frozen. Everything is decided here; templates only print."""
+"""What the templates see: plain, typed, frozen. All is decided here; templates only print."""
 
 from __future__ import annotations
 
