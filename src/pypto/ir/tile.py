@@ -67,11 +67,15 @@ class Area(enum.Enum):
 
 @dataclass(slots=True, eq=False)
 class Slot:
-    """A planned range of an area: ``offset`` and ``bytes`` are filled in by ``plan_memory``."""
+    """A planned range of an area: ``offset`` and ``bytes`` are filled in by ``plan_memory``.
+
+    ``phase``: whose queue buffers it lies in. A queue's buffers serve all phases in turn.
+    """
 
     area: Area
     kind: Kind
     dtype: DataType
+    phase: int = 0
     offset: int = 0
     bytes: int = 0
 

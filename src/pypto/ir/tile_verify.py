@@ -110,9 +110,10 @@ def _check_memory(plan: Plan, target: Target, span: Span) -> None:
             _defect(f"{positions[position]} queue buffers at {position}", span)
     if sum(positions.values()) > limits["buffers_total"]:
         _defect(f"{sum(positions.values())} buffers in all", span)
-    ranges: dict[Area, dict[tuple[int, int], Slot]] = {}
+    ranges: dict[tuple[Area, int], dict[tuple[int, int], Slot]] = {}
     for local in _locals(plan):
-        _check_slot(plan, local, ranges.setdefault(_slot(local).area, {}), span)
+        place = (_slot(local).area, _slot(local).phase)
+        _check_slot(plan, local, ranges.setdefault(place, {}), span)
 
 
 def _locals(plan: Plan) -> list[Local]:

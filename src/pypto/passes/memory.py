@@ -66,11 +66,14 @@ class Memory:
 
     def layout(self, capacity: Capacity) -> dict[Area, int]:
         """Give each slot its offset and size; return the bytes of one buffer of each area."""
+        ends: dict[tuple[Area, int], int] = {}
         areas: dict[Area, int] = {}
         for slot in self.slots:
-            slot.offset = areas.get(slot.area, 0)
+            place = (slot.area, slot.phase)
+            slot.offset = ends.get(place, 0)
             slot.bytes = slot_bytes(slot.kind, slot.dtype, capacity)
-            areas[slot.area] = slot.offset + slot.bytes
+            ends[place] = slot.offset + slot.bytes
+            areas[slot.area] = max(areas.get(slot.area, 0), ends[place])
         return areas
 
     def total(self, capacity: Capacity, depth: int) -> int:
@@ -122,13 +125,15 @@ class _Planner:
             id(self.draft.head): (Area.HEAD, Area.CALC),
             id(self.draft.tail): (Area.HEAD, Area.TAIL),
         }
+        phases = {id(p.step): n for n, p in enumerate(self.draft.phases)}
         for block in self.draft.blocks():
             into, out = areas.get(id(block), (Area.IN, Area.OUT))
+            phase = phases.get(id(block), 0)
             for copy in block.loads:
-                self._fixed(copy.local, into)
+                self._fixed(copy.local, into, phase)
             for copy in block.stores:
                 if copy.local not in self.home:
-                    self._fixed(copy.local, out)
+                    self._fixed(copy.local, out, phase)
         for block in self.draft.blocks():
             start, _ = self.positions.block_range[id(block)]
             for index, instr in enumerate(block.instrs):
@@ -155,8 +160,8 @@ class _Planner:
             if life.first < first <= life.last:
                 life.last = max(life.last, last)
 
-    def _fixed(self, local: Local, area: Area) -> None:
-        slot = Slot(area, local.kind, local.dtype)
+    def _fixed(self, local: Local, area: Area, phase: int) -> None:
+        slot = Slot(area, local.kind, local.dtype, phase)
         self.memory.slots.append(slot)
         self.home[local] = slot
         self._occupy(slot, local)
