@@ -72,10 +72,18 @@ def _wrong_rank(use: Compute, tile: tuple[int, ...], shape: Sequence[Expr]) -> D
         "FC1000",
         f"the vector tile {_shown(tile)} has rank {len(tile)}, {use.op} works on rank {len(shape)}",
         use.span,
-        expected=f"{len(shape)} tile sizes, one for each axis of {_shown(shape)}",
+        expected=f"a size for each axis of {_shape(shape)}",
         got=f"{len(tile)} ({_where(use)})",
-        help=f"call pypto.set_vec_tile_shapes with {len(shape)} sizes before this operation",
+        help=f"call pypto.set_vec_tile_shapes with {_sizes(len(shape))} before this operation",
     )
+
+
+def _shape(shape: Sequence[Expr]) -> str:
+    return f"[{', '.join(str(s) for s in shape)}]"
+
+
+def _sizes(count: int) -> str:
+    return "1 size" if count == 1 else f"{count} sizes"
 
 
 def _where(use: Compute) -> str:
