@@ -13,8 +13,8 @@ import os
 import sys
 import threading
 from collections.abc import Mapping
-from dataclasses import dataclass
 
+from pypto._record import record
 from pypto.error import Diagnostic, FeValueError, PyptoGeneralError
 
 __all__ = [
@@ -35,7 +35,7 @@ _TITLES = {"tensor": "Tensor IR", "tile": "Tile IR", "ascendc": "Ascend C"}
 _SUFFIXES = {"tensor": "tensor.txt", "tile": "tile.txt", "ascendc": "cpp"}
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True, slots=True)
 class DumpRequest:
     """Which levels to show, in the order of ``LEVELS``, and where: a directory or stdout."""
 

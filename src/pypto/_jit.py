@@ -7,11 +7,11 @@ import inspect
 import threading
 import time
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, overload
 
 from pypto._collector import CollectorPause
 from pypto._options import Options, validate_families
+from pypto._record import record
 from pypto._traceback import full_tracebacks, outside
 from pypto.elaborate.source import KernelSource
 from pypto.error import PyptoError
@@ -25,7 +25,7 @@ __all__ = ["CompileReport", "JitFunction", "jit"]
 OptionMap = Mapping[str, object]
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True, slots=True)
 class CompileReport:
     """What :meth:`JitFunction.compile` did.
 

@@ -10,7 +10,8 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable
-from dataclasses import dataclass, field
+
+from pypto._record import record
 
 __all__ = [
     "BuildError",
@@ -43,7 +44,7 @@ __all__ = [
 ]
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True, slots=True)
 class SourceText:
     """The source of one function: where it stands and its lines as written.
 
@@ -69,7 +70,7 @@ def shown_file(filename: str) -> str:
     return filename if relative.startswith(os.pardir) else relative
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True, slots=True)
 class Span:
     """A range of one function's source. Lines are 1-based within it, columns 0-based."""
 
@@ -100,7 +101,7 @@ class Span:
         return line[self.column : end].strip()
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True, slots=True)
 class Diagnostic:
     """One thing that is wrong. ``cls`` is the exception class that it raises."""
 
@@ -111,7 +112,7 @@ class Diagnostic:
     expected: str | None = None
     got: str | None = None
     help: str | None = None
-    notes: tuple[str, ...] = field(default=())
+    notes: tuple[str, ...] = ()
 
     def render(self) -> str:
         parts = [f"ErrCode: {self.code}  {self.message}"]

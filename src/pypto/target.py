@@ -8,10 +8,10 @@ from __future__ import annotations
 import difflib
 import functools
 from collections.abc import Mapping
-from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Any
 
+from pypto._record import record
 from pypto.error import Diagnostic, FeKeyError, FeValueError
 from pypto.ir.dtype import DataType
 
@@ -31,7 +31,7 @@ _CUBE_CORES = {
 }  # fmt: skip
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True, slots=True)
 class Memory:
     """One on-chip memory of one core. ``budget`` is what a plan may use; bytes throughout.
 
@@ -47,7 +47,7 @@ class Memory:
     facts: Mapping[str, int]
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True, slots=True)
 class Operand:
     """One operand of an instruction.
 
@@ -61,7 +61,7 @@ class Operand:
     align: int | str | None
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@record(frozen=True, slots=True, eq=False)
 class Instruction:
     """One row of the instruction table.
 
@@ -82,7 +82,7 @@ class Instruction:
     facts: Mapping[str, Any]
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@record(frozen=True, slots=True, eq=False)
 class _Table:
     instructions: Mapping[str, Instruction]
     casts: Mapping[tuple[str, str], tuple[str, ...]]
@@ -93,7 +93,7 @@ class _Table:
     structs: Mapping[str, Mapping[str, Any]]
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True, slots=True)
 class Target:
     """One chip. ``cube_cores`` and ``vector_cores`` count cores; sizes are bytes."""
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import threading
 import warnings
-from dataclasses import dataclass
 
 from pypto._options.modes import PassConfigKey
+from pypto._record import record
 from pypto.error import Diagnostic, PassTypeError, PassValueError, PyptoWarning
 
 __all__ = [
@@ -19,7 +19,7 @@ __all__ = [
 ]
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True, slots=True)
 class PassConfigs:
     """What is configured for one pass; names as in the contract."""
 

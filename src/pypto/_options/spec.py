@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import enum
-from dataclasses import dataclass
 from typing import Literal, TypeAlias
+
+from pypto._record import record
 
 __all__ = ["Frozen", "Kind", "Option", "Scope", "State"]
 
@@ -26,7 +27,7 @@ Frozen: TypeAlias = "bool | int | float | str | tuple[Frozen, ...] | None"
 """An option's value as it is kept: immutable, hashable. Dicts become sorted pairs."""
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True, slots=True)
 class Option:
     """One key of one family.
 

@@ -12,11 +12,12 @@ import os
 import threading
 from collections.abc import Callable, Iterable, Mapping
 from contextvars import ContextVar
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from pypto._options.check import warn_not_yet
 from pypto._options.modes import RunMode
 from pypto._options.value import Options, validate
+from pypto._record import record
 from pypto.error import Diagnostic, FeValueError
 
 __all__ = [
@@ -38,7 +39,7 @@ __all__ = [
 ]
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True, slots=True)
 class Scope:
     """One open scope: what was set in it, and the scopes around it."""
 

@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any, cast
 
 from pypto._options.check import check_family, thaw
 from pypto._options.modes import CompStage, RunMode
 from pypto._options.spec import Frozen, Option
 from pypto._options.table import FAMILIES, OPTIONS
+from pypto._record import record
 
 __all__ = ["Ignored", "Options", "validate"]
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True, slots=True)
 class Ignored:
     """An option that was set and has no meaning on this target."""
 
@@ -26,7 +26,7 @@ class Ignored:
         return f"{self.name}={self.value!r}: {self.why}"
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True, slots=True)
 class Options:
     """Values of options by ``family.key``; what is not ``given`` has its default.
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 
+from pypto._record import record
 from pypto.build import steps
 from pypto.build.files import is_place_error
 from pypto.build.record import Entry
@@ -20,7 +20,7 @@ WRAPPER = "wrapper.cpp"
 _ATTEMPTS = 4
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True, slots=True)
 class KernelTexts:
     """What is compiled: ``sources`` (file name to Ascend C text) and the ``wrapper`` that includes
     them. ``extra`` are files kept beside them, such as dumps of the levels."""
@@ -79,7 +79,7 @@ def compile_kernel(
         try:
             return _compile(store, toolchain, directory, kind, name)
         except CompilerError as error:
-            # Perhaps the precompiled header was removed under the compiler's feet, or is damaged
+            # Perhaps the precompiled header or the object was removed under the compiler's feet, or is damaged
             # in a way that its size and time do not show.
             if not store.rebuild_tool(steps.header_key(store, toolchain, kind)):
                 raise _with_kept_source(store, directory, name, error) from None
@@ -101,6 +101,8 @@ def _compile(
             "-pipe",
             "-shared",
             WRAPPER,
+            f"tools/{steps.SUPPORT}",
+            "-Wl,--gc-sections",
             "-o",
             BINARY,
         ),

@@ -1,4 +1,4 @@
-"""What is compiled once per machine: runtime library, launcher, precompiled header.
+"""What is compiled once per machine: runtime library, launcher, the twin (header and object).
 
 Each is a tool of the cache, named by the digest of all that can change it. The compiler runs in a
 fresh directory that reaches our sources through links with fixed names, so a command, and with it
@@ -11,9 +11,9 @@ import os
 import sys
 import sysconfig
 from collections.abc import Iterable
-from dataclasses import dataclass
 
 import pypto
+from pypto._record import record
 from pypto.build.key import digest_tree, entry_key
 from pypto.build.memo import Memo
 from pypto.build.store import CacheStore
@@ -41,10 +41,18 @@ _LIBRARY = os.path.join(RUNTIME, "library")
 # The prelude, not the twin's own header, is precompiled: the include inside a kernel's text is
 # then skipped by the header's guard, under whatever path it is found.
 PRELUDE = "prelude.h"
-_PRELUDE_TEXT = '#include "kernel_operator.h"\n#include "pypto_launch.h"\n'
+_PRELUDE_TEXT = (
+    '#define PYPTO_TWIN_LINKED\n#include "kernel_operator.h"\n#include "pypto_launch.h"\n'
+)
+# The functions that the prelude only declares. Each has a section of its own, so that a kernel gets
+# those that it uses.
+SUPPORT = "support.o"
+_SUPPORT_SOURCE = "support.cpp"
+_SUPPORT_TEXT = '#define PYPTO_TWIN_SUPPORT\n#include "kernel_operator.h"\n'
+_SUPPORT_FLAGS = ("-ffunction-sections", "-c")
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True, slots=True)
 class PreparedTools:
     """Absolute paths of the shared tools. ``headers``: build kind to the directory of its prelude.
 
@@ -176,17 +184,19 @@ def _python_includes() -> list[str]:
 def header_key(store: CacheStore, toolchain: HostToolchain, kind: str) -> str:
     return entry_key(
         {
-            "step": "precompiled header",
+            "step": "twin",
             "toolchain": toolchain.identity,
             "flags": (*toolchain.flags, *KINDS[kind]),
             "text": twin_digest(store.memo),
             "prelude": _PRELUDE_TEXT,
+            "support": (_SUPPORT_TEXT, _SUPPORT_FLAGS),
         }
     )
 
 
 def precompiled_header(store: CacheStore, toolchain: HostToolchain, kind: str = "fast") -> str:
-    """Directory of the prelude of build ``kind`` and its compiled form, made at the first use.
+    """Directory of the twin's ``kind`` build, made at the first use: the prelude, its compiled form
+    and the object file :data:`SUPPORT` that kernels are linked with.
 
     Only GCC gets a compiled form: clang writes the absolute paths of the headers into it and looks
     for them again, so it could not be moved to its place; it reads the text each time.
@@ -195,21 +205,30 @@ def precompiled_header(store: CacheStore, toolchain: HostToolchain, kind: str = 
         raise _broken_installation(os.path.join("twin", "include", "kernel_operator.h"))
 
     def build(directory: str) -> dict[str, str]:
-        with open(os.path.join(directory, PRELUDE), "x", encoding="ascii") as stream:
-            stream.write(_PRELUDE_TEXT)
-        if toolchain.kind != "gcc":
-            return {"warnings": ""}
-        _link(TWIN, directory, "twin")
-        arguments = (*toolchain.flags, *KINDS[kind], "-Itwin", "-x", "c++-header", PRELUDE)
-        with _cleared(directory, "twin"):
-            printed = invoke(
+        from concurrent.futures import ThreadPoolExecutor
+
+        for name, text in ((PRELUDE, _PRELUDE_TEXT), (_SUPPORT_SOURCE, _SUPPORT_TEXT)):
+            with open(os.path.join(directory, name), "x", encoding="ascii") as stream:
+                stream.write(text)
+        outputs = [(*_SUPPORT_FLAGS, _SUPPORT_SOURCE, "-o", SUPPORT)]
+        if toolchain.kind == "gcc":
+            outputs.append(("-x", "c++-header", PRELUDE, "-o", PRELUDE + ".gch"))
+
+        def call(arguments: tuple[str, ...]) -> str:
+            return invoke(
                 toolchain,
-                (*arguments, "-o", PRELUDE + ".gch"),
+                (*toolchain.flags, *KINDS[kind], "-Itwin", *arguments),
                 cwd=directory,
                 what=f"the twin ({kind} build)",
                 source=TWIN,
             )
-        return {"warnings": printed}
+
+        _link(TWIN, directory, "twin")
+        with (
+            _cleared(directory, "twin", _SUPPORT_SOURCE),
+            ThreadPoolExecutor(max_workers=len(outputs)) as pool,
+        ):
+            return {"warnings": "".join(pool.map(call, outputs))}
 
     key = header_key(store, toolchain, kind)
     return store.get_or_build_tool(key, f"twin, {kind} build", build).directory

@@ -19,9 +19,9 @@ from __future__ import annotations
 
 import enum
 import types
-from dataclasses import dataclass
 from typing import Any, TypeAlias
 
+from pypto._record import record
 from pypto.elaborate.digests import LIMIT, Undigestible, digest
 
 __all__ = [
@@ -57,7 +57,7 @@ class Unreadable(Exception):
         super().__init__(message)
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True, slots=True)
 class CapturedRead:
     """The value at ``path`` from the kernel's function had ``digest``."""
 

@@ -17,10 +17,10 @@ import sys
 import tokenize
 import types
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from importlib.machinery import SourceFileLoader
 from typing import Any, NoReturn
 
+from pypto._record import record
 from pypto.error import Diagnostic, FeTypeError, ParserError, SourceText
 
 __all__ = ["KernelSource", "plain_function", "token_digest"]
@@ -36,7 +36,7 @@ _BLOCK = {
 }
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@record(frozen=True, slots=True, eq=False)
 class KernelSource:
     """A function together with the text it was defined by.
 

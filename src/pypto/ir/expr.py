@@ -8,15 +8,16 @@ sizes compare equal; everything else compares by structure.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
 from typing import Literal
+
+from pypto._record import record
 
 __all__ = ["Apply", "Const", "Expr", "Kind", "Symbol", "apply", "as_int", "const", "symbols_of"]
 
 Kind = Literal["int", "float", "bool"]
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True, slots=True)
 class Expr:
     """Base class; use the functions below to build one."""
 
@@ -28,7 +29,7 @@ class Expr:
         return to_text(self)
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True, slots=True)
 class Const(Expr):
     """A known value. ``repr`` keeps -0.0 apart from 0.0 and 1 apart from 1.0 and True."""
 
@@ -52,7 +53,7 @@ class Const(Expr):
         return repr(self.value)
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True, slots=True)
 class Symbol(Expr):
     """A value known at launch: a size (``axis`` is set) or a scalar argument of the kernel.
 
@@ -72,7 +73,7 @@ class Symbol(Expr):
         return self.name
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True, slots=True)
 class Apply(Expr):
     """``op`` applied to ``args``, with Python's meaning of the operator.
 

@@ -7,8 +7,9 @@ signatures with ``==`` follows Python, where ``1 == True == 1.0``; keys tell suc
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
+from pypto._record import record
 from pypto.ir.dtype import DataType
 
 __all__ = [
@@ -20,7 +21,7 @@ __all__ = [
 ]
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True, slots=True)
 class TensorSignature:
     """A tensor argument.
 
@@ -35,7 +36,7 @@ class TensorSignature:
     device: str = "cpu"
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True, slots=True)
 class ScalarSignature:
     """A run-time scalar: ``kind`` is ``"int"`` (int64) or ``"float"`` (double).
 
@@ -47,7 +48,7 @@ class ScalarSignature:
     annotated: bool
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True, slots=True)
 class ConstantSignature:
     """An argument whose Python value is part of the specialisation."""
 
@@ -57,7 +58,7 @@ class ConstantSignature:
 ParameterSignature = TensorSignature | ScalarSignature | ConstantSignature
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True, slots=True)
 class CallSignature:
     """All parameters of a call, in the order of the function's parameters.
 

@@ -10,9 +10,9 @@ from __future__ import annotations
 import difflib
 import enum
 import operator
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NoReturn, TypeAlias
 
+from pypto._record import record
 from pypto.error import Diagnostic, FeError, FeNotImplementedError, FeTypeError, FeValueError
 from pypto.ir.dtype import DataType
 from pypto.language.enums import StatusType, TileOpFormat
@@ -43,7 +43,7 @@ class NamedAxis(str):
 Axis: TypeAlias = int | StatusType | NamedAxis
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True, slots=True)
 class TensorAnnotation:
     """What an annotation says about a tensor argument.
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import ctypes
 import os
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from pypto._record import record
 from pypto.error import BuildError
 
 if TYPE_CHECKING:
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 __all__ = ["Binary", "DeviceStaging", "Runtime", "load", "load_runtime"]
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True, slots=True)
 class Binary:
     """A loaded kernel: ``address`` of its ``PyptoKernel``, valid while ``owner`` lives."""
 
@@ -23,7 +23,7 @@ class Binary:
     owner: object
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True, slots=True)
 class Runtime:
     """The loaded runtime library: ``address`` of its ``PyptoRuntime`` and some of its fields."""
 
@@ -81,7 +81,7 @@ def _open(path: str | os.PathLike[str]) -> ctypes.CDLL:
         raise BuildError(f"cannot load the binary {name}: {error}") from error
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True, slots=True)
 class DeviceStaging:
     """Runs kernels of the host on tensors of a torch device, by copies: a ``Staging``.
 

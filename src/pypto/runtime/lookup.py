@@ -5,10 +5,11 @@ from __future__ import annotations
 import os
 import types
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING, NamedTuple
 
 from pypto._collector import CollectorPause
+from pypto._record import record
 from pypto.build import key as keys
 from pypto.build import manifest
 from pypto.build.kernel import KernelTexts, build_kernel
@@ -35,7 +36,7 @@ _COMPILER = ("ops", "elaborate", "ir", "passes", "codegen", "language", "data", 
 LEVEL_FILES = {"tensor": "tensor.txt", "tile": "tile.txt"}
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True, slots=True)
 class Request:
     """One call to find a binary for. ``values``: the Python value of each parameter by name."""
 

@@ -8,9 +8,9 @@ a call into this form: it copies inputs, and outputs there and back.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
+from pypto._record import record
 from pypto.error import Diagnostic, RtValueError, raise_diagnostics
 from pypto.runtime.parameters import Parameter
 from pypto.runtime.tensor_checks import Staging, describe, is_tensor
@@ -25,7 +25,7 @@ __all__ = ["Prepared", "alias_classes", "normalise"]
 EXACT_OVERLAP_LIMIT = 1 << 22
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True, slots=True)
 class _Store:
     host: torch.Tensor
     target: torch.Tensor
@@ -41,12 +41,12 @@ class _Store:
             self.target.copy_(self.host)
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True, slots=True)
 class Prepared:
     """Arguments that a kernel can use. After the kernel, :meth:`finish` copies outputs back."""
 
     args: tuple[object, ...]
-    stores: tuple[_Store, ...] = field(default=())
+    stores: tuple[_Store, ...] = ()
 
     def finish(self) -> None:
         for store in self.stores:

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from pypto._record import record
 from pypto.error import Diagnostic, FeTypeError, ParserError, RtTypeError, shown_file
 from pypto.language.annotation import TensorAnnotation
 
@@ -30,7 +30,7 @@ _BARE = TensorAnnotation()
 _SILENT = (inspect.Parameter.empty, Any, object)
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True, slots=True)
 class Parameter:
     """One parameter of a kernel.
 
