@@ -94,7 +94,7 @@ def test_tools_are_compiled_once(
 
     children = [fork(work) for _ in range(4)]
     assert len({join(child) for child in children}) == 1
-    assert compiler.count("-o") == 4  # header, object, library, launcher
+    assert compiler.count("-o") == 5  # twin: header, object; library: object, link; launcher
 
 
 def test_killed_processes_leave_no_wrong_state(

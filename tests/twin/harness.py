@@ -3,7 +3,8 @@
 A test hands over one text with several kernels (``extern "C" __global__ ... void name(args)``) and
 gets callables back. Arguments are passed as the kernel declares them: NumPy arrays and torch
 tensors for ``GM_ADDR``, ctypes values for scalars and structures. The flags are those of the
-product; all texts of a test run share one precompiled header per kind of build.
+product; all texts of a test run share one precompiled header and one object file of the twin per kind
+of build, as kernels do. Build ``alone`` is the twin as headers and nothing else.
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ from typing import Any, Final, Literal
 import numpy as np
 from filelock import FileLock
 
-Build = Literal["fast", "count"]
+Build = Literal["fast", "count", "alone"]
 
 PACKAGE: Final = Path(__file__).resolve().parents[2] / "src" / "pypto"
 INCLUDE: Final = PACKAGE / "twin" / "include"
@@ -36,6 +37,7 @@ FLAGS: Final = (
     "-march=x86-64-v3",
     "-fPIC",
     "-fvisibility=hidden",
+    "-ffunction-sections",
 )
 
 VECTOR, CUBE, MIX_0_1, MIX_1_0, MIX_1_1, MIX_1_2 = range(6)
@@ -179,6 +181,9 @@ class Harness:
             f'#include "kernel_operator.h"\n{_ENTRY}\n#line 1 "text"\n{text}\n{entries}'
         )
         header = self._once(f"{build}/kernel_operator.h.gch", self._compile_header, build)
+        objects = []
+        if build != "alone":
+            objects.append(str(self._once(f"{build}/twin.o", self._compile_object, build)))
         _run(
             *self._command(build),
             *extra,
@@ -188,6 +193,8 @@ class Harness:
             str(INCLUDE),
             "-shared",
             str(stem.with_suffix(".cpp")),
+            *objects,
+            "-Wl,--gc-sections,-z,defs",
             "-o",
             str(stem.with_suffix(".so")),
         )
@@ -207,11 +214,17 @@ class Harness:
 
     @staticmethod
     def _command(build: Build) -> tuple[str, ...]:
-        return (COMPILER, *FLAGS, *(("-DPYPTO_TWIN_COUNT",) if build == "count" else ()))
+        kind = ("-DPYPTO_TWIN_COUNT",) if build == "count" else ()
+        return (COMPILER, *FLAGS, *kind, *(("-DPYPTO_TWIN_LINKED",) if build != "alone" else ()))
 
     def _compile_header(self, target: Path, build: Build) -> None:
         source = INCLUDE / "kernel_operator.h"
         _run(*self._command(build), "-x", "c++-header", str(source), "-o", str(target))
+
+    def _compile_object(self, target: Path, build: Build) -> None:
+        command = [word for word in self._command(build) if word != "-DPYPTO_TWIN_LINKED"]
+        source = INCLUDE / "kernel_operator.h"
+        _run(*command, "-DPYPTO_TWIN_SUPPORT", "-x", "c++", "-c", str(source), "-o", str(target))
 
     @staticmethod
     def _compile_runtime(target: Path) -> None:

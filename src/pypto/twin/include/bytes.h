@@ -30,20 +30,7 @@ PYPTO_INLINE void copy_ends(uint8_t* dst, const uint8_t* src, uint64_t n)
     __builtin_memcpy(dst + n - sizeof(Unit), &last, sizeof(Unit));
 }
 
-inline __attribute__((noinline)) void copy_short(uint8_t* dst, const uint8_t* src, uint64_t n)
-{
-    if (n >= 16) {
-        copy_ends<Vector16>(dst, src, n);
-    } else if (n >= 8) {
-        copy_ends<uint64_t>(dst, src, n);
-    } else if (n >= 4) {
-        copy_ends<uint32_t>(dst, src, n);
-    } else if (n >= 2) {
-        copy_ends<uint16_t>(dst, src, n);
-    } else if (n == 1) {
-        *dst = *src;
-    }
-}
+PYPTO_SHARED void copy_short(uint8_t* dst, const uint8_t* src, uint64_t n);
 
 /* Asks for 128 bytes at `offset` of everything wanted; the addresses need not be mapped. */
 PYPTO_INLINE void prefetch(const Wanted& wanted, uint64_t offset)
@@ -56,9 +43,8 @@ PYPTO_INLINE void prefetch(const Wanted& wanted, uint64_t offset)
 
 /* n bytes between ranges that do not overlap. Reads and writes exactly these bytes; `prefetching`
  * asks for as many bytes of everything in `wanted`. */
-template <bool prefetching = false>
-inline __attribute__((noinline)) void copy_bytes(uint8_t* dst, const uint8_t* src, uint64_t n,
-                                                 const Wanted* wanted = nullptr)
+template <bool prefetching>
+PYPTO_INLINE void copy_run(uint8_t* dst, const uint8_t* src, uint64_t n, const Wanted* wanted)
 {
     if (n < 32) {
         copy_short(dst, src, n);
@@ -81,6 +67,10 @@ inline __attribute__((noinline)) void copy_bytes(uint8_t* dst, const uint8_t* sr
         copy_unit<Vector32>(dst + n - 32, src + n - 32);
     }
 }
+
+PYPTO_SHARED void copy_bytes(uint8_t* dst, const uint8_t* src, uint64_t n);
+
+PYPTO_SHARED void copy_prefetching(uint8_t* dst, const uint8_t* src, uint64_t n, const Wanted& wanted);
 
 /* One 32-byte store past the caches; `dst` is 32-byte aligned. */
 PYPTO_INLINE void stream_unit(uint8_t* dst, const uint8_t* src)
@@ -154,13 +144,7 @@ PYPTO_INLINE Rows merged(Rows r)
     return r;
 }
 
-inline __attribute__((noinline)) void copy_rows(const Rows& rows)
-{
-    const Rows r = merged(rows);
-    for (uint32_t row = 0; row < r.rows; ++row) {
-        copy_bytes(r.dst + row * r.dst_pitch, r.src + row * r.src_pitch, r.bytes);
-    }
-}
+PYPTO_SHARED void copy_rows(const Rows& rows);
 
 }  // namespace pypto_twin
 

@@ -72,7 +72,13 @@ struct State {
 };
 
 /* One per kernel binary and thread. Constant initialisation keeps the access free of guards. */
-static thread_local State state;
+#if defined(PYPTO_TWIN_SUPPORT)
+PYPTO_HIDDEN __thread State state;
+#elif defined(PYPTO_TWIN_LINKED)
+extern PYPTO_HIDDEN __thread State state;
+#else
+static __thread State state;
+#endif
 
 /* Binds this thread to `core`; the first call of every stream. */
 PYPTO_INLINE void enter(PyptoCore* core)
@@ -85,12 +91,7 @@ PYPTO_INLINE void enter(PyptoCore* core)
 }
 
 /* A broken rule that cannot be computed around: says which and ends the process. */
-[[noreturn]] PYPTO_COLD inline void fail(const char* what)
-{
-    dprintf(2, "pypto: Ascend C twin, block %lld: %s\n",
-            static_cast<long long>(state.core != nullptr ? state.core->block_idx : -1), what);
-    __builtin_abort();
-}
+[[noreturn]] PYPTO_SHARED __attribute__((cold)) void fail(const char* what);
 
 PYPTO_INLINE uint8_t* memory_base(AscendC::TPosition position)
 {

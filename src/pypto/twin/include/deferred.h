@@ -19,14 +19,7 @@ constexpr bool kDefers = !kHooks;
 constexpr uint64_t kDeferBytes = 512;
 
 /* Moves all that is noted. */
-PYPTO_COLD inline void settle_all()
-{
-    State& s = state;
-    for (uint32_t i = 0; i < s.deferred_count; ++i) {
-        copy_bytes(s.deferred[i].dst, s.deferred[i].src, s.deferred[i].bytes);
-    }
-    s.deferred_count = 0;
-}
+PYPTO_SHARED void settle_all();
 
 /* Before an access that does not know of deferral. */
 PYPTO_INLINE void settle()
@@ -48,34 +41,7 @@ PYPTO_INLINE void settle_one(State& s, uint32_t index)
 }
 
 /* [dst, dst + bytes) of on-chip memory is about to be written, every byte of it with `whole`. */
-inline __attribute__((noinline)) void overwrite(const uint8_t* dst, uint64_t bytes, bool whole)
-{
-    State& s = state;
-    for (uint32_t i = 0; i < s.deferred_count;) {
-        Deferred& d = s.deferred[i];
-        const uint8_t* const end = dst + bytes;
-        if (d.dst >= end || d.dst + d.bytes <= dst) {
-            ++i;
-        } else if (!whole || d.dst < dst) {
-            settle_one(s, i);
-        } else if (d.dst + d.bytes <= end) {
-            forget(s, i);
-        } else { /* the front is gone; a block that is written in part moves, the rest is to come */
-            const uint64_t gone = static_cast<uint64_t>(end - d.dst);
-            const uint64_t kept = gone / kBlockBytes * kBlockBytes;
-            const uint64_t next = (gone + kBlockBytes - 1) / kBlockBytes * kBlockBytes;
-            copy_bytes(d.dst + kept, d.src + kept, next - kept);
-            d.dst += next;
-            d.src += next;
-            d.bytes -= next;
-            if (d.bytes == 0) {
-                forget(s, i);
-            } else {
-                ++i;
-            }
-        }
-    }
-}
+PYPTO_SHARED void overwrite(const uint8_t* dst, uint64_t bytes, bool whole);
 
 PYPTO_INLINE void written(const void* dst, uint64_t bytes, bool whole)
 {
@@ -85,23 +51,7 @@ PYPTO_INLINE void written(const void* dst, uint64_t bytes, bool whole)
 }
 
 /* Where the bytes of an on-chip range, to the end of its last block, are to be read. */
-inline __attribute__((noinline)) const uint8_t* find(const uint8_t* from, uint64_t bytes)
-{
-    State& s = state;
-    const uint8_t* const end = from + (bytes + kBlockBytes - 1) / kBlockBytes * kBlockBytes;
-    for (uint32_t i = 0; i < s.deferred_count;) {
-        const Deferred& d = s.deferred[i];
-        if (d.dst <= from && end <= d.dst + d.bytes) {
-            return d.src + (from - d.dst);
-        }
-        if (d.dst < end && from < d.dst + d.bytes) {
-            settle_one(s, i);
-        } else {
-            ++i;
-        }
-    }
-    return from;
-}
+PYPTO_SHARED const uint8_t* find(const uint8_t* from, uint64_t bytes);
 
 template <typename T>
 PYPTO_INLINE T* source(T* from, uint64_t bytes)
@@ -114,32 +64,15 @@ PYPTO_INLINE T* source(T* from, uint64_t bytes)
 }
 
 /* Global memory is about to be written: what was to be loaded from there moves first. */
-PYPTO_COLD inline void settle_global(const Rows& r)
-{
-    State& s = state;
-    const uint8_t* const end = r.dst + (r.rows - 1) * r.dst_pitch + r.bytes;
-    for (uint32_t i = 0; i < s.deferred_count;) {
-        if (s.deferred[i].src < end && r.dst < s.deferred[i].src + s.deferred[i].bytes) {
-            settle_one(s, i);
-        } else {
-            ++i;
-        }
-    }
-}
+PYPTO_SHARED void settle_global(const Rows& r);
 
 /* A queue has taken back [begin, begin + bytes): its contents are dead. */
+PYPTO_SHARED void forget_within(const uint8_t* begin, uint64_t bytes);
+
 PYPTO_INLINE void release(const uint8_t* begin, uint64_t bytes)
 {
-    if (!kDefers) {
-        return;
-    }
-    State& s = state;
-    for (uint32_t i = 0; i < s.deferred_count;) {
-        if (s.deferred[i].dst >= begin && s.deferred[i].dst < begin + bytes) {
-            forget(s, i);
-        } else {
-            ++i;
-        }
+    if (kDefers && state.deferred_count != 0) {
+        forget_within(begin, bytes);
     }
 }
 

@@ -77,6 +77,25 @@ PYPTO_INLINE T sequence(T first, T step, uint32_t i)
 }
 
 }  // namespace lane
+
+/* Brcb on elements of T's size. */
+template <typename T>
+PYPTO_HIDDEN PYPTO_OUTLINE void broadcast(const Operand<T>& to, const AscendC::LocalTensor<T>& src,
+                                          uint32_t repeats)
+{
+    on_instruction(PIPE_V);
+    report<kBlockBytes / sizeof(T), true>(to, repeats, kRepeatBytes / sizeof(T));
+    const T* const from = src.GetPhyAddr();
+    on_read(src.Position(), from, uint64_t{repeats} * 8 * sizeof(T), PIPE_V);
+    for (uint32_t r = 0; r < repeats; ++r) {
+        for (uint32_t k = 0; k < 8; ++k) {
+            const auto block = lane::constant(from[8 * r + k]);
+            simd::store(address_of<kBlockBytes / sizeof(T)>(to, r, k), block());
+        }
+    }
+    set_mask(~uint64_t{0}, ~uint64_t{0});
+}
+
 }  // namespace pypto_twin
 
 #define PYPTO_TWIN_MOVABLE half, bfloat16_t, int16_t, uint16_t, float, int32_t, uint32_t
@@ -119,17 +138,8 @@ PYPTO_INLINE void Brcb(const LocalTensor<T>& dst, const LocalTensor<T>& src, con
 {
     using namespace pypto_twin;
     PYPTO_TWIN_TYPES("Brcb", T, PYPTO_TWIN_MOVABLE);
-    on_instruction(PIPE_V);
-    const Operand<T> to = operand(dst, p.dstBlkStride, p.dstRepStride);
-    report<kBlockBytes / sizeof(T), true>(to, repeatTime, kRepeatBytes / sizeof(T));
-    on_read(src.Position(), src.GetPhyAddr(), uint64_t{repeatTime} * 8 * sizeof(T), PIPE_V);
-    for (uint32_t r = 0; r < repeatTime; ++r) {
-        for (uint32_t k = 0; k < 8; ++k) {
-            const auto block = lane::constant(src.GetPhyAddr()[8 * r + k]);
-            simd::store(address_of<kBlockBytes / sizeof(T)>(to, r, k), block());
-        }
-    }
-    set_mask(~uint64_t{0}, ~uint64_t{0});
+    broadcast(pattern_of(operand(dst, p.dstBlkStride, p.dstRepStride)),
+              src.template ReinterpretCast<Pattern<T>>(), repeatTime);
 }
 
 /* first, first + 1, ... */

@@ -12,6 +12,7 @@
 #include "fused_cast.h"
 #include "gather.h"
 #include "hooks.h"
+#include "instances.h"
 #include "move.h"
 #include "pipe.h"
 #include "reduce.h"
@@ -22,5 +23,10 @@
 #include "tensor.h"
 #include "types.h"
 #include "vector.h"
+
+#if !defined(PYPTO_TWIN_LINKED)
+#include "shared_forms.h"
+#include "shared_moves.h"
+#endif
 
 #endif

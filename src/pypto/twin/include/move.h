@@ -93,40 +93,10 @@ PYPTO_INLINE uint8_t* bytes_at(T* address)
 }
 
 /* GM to on-chip memory. */
-PYPTO_INLINE void load(AscendC::TPosition position, const Rows& r)
-{
-    on_instruction(PIPE_MTE2);
-    if (r.rows == 0 || r.bytes == 0) {
-        return;
-    }
-    on_read(AscendC::TPosition::GM, r.src, r.bytes, PIPE_MTE2, r.rows, r.src_pitch);
-    on_write(position, r.dst, r.bytes, PIPE_MTE2, r.rows, r.dst_pitch);
-    if (defer(position, r)) {
-        return;
-    }
-    load_rows(state, r);
-}
+PYPTO_SHARED void load(AscendC::TPosition position, const Rows& r);
 
 /* On-chip memory to GM. */
-PYPTO_INLINE void store(AscendC::TPosition position, Rows r)
-{
-    on_instruction(PIPE_MTE3);
-    if (r.rows == 0 || r.bytes == 0) {
-        return;
-    }
-    if (kDefers && state.deferred_count != 0) {
-        settle_global(r);
-        r.src = source(r.src, (r.rows - 1) * r.src_pitch + r.bytes);
-    }
-    on_read(position, r.src, r.bytes, PIPE_MTE3, r.rows, r.src_pitch);
-    on_write(AscendC::TPosition::GM, r.dst, r.bytes, PIPE_MTE3, r.rows, r.dst_pitch);
-    State& s = state;
-    if (__builtin_expect(s.accumulate != nullptr, 0)) {
-        s.accumulate(r);
-    } else {
-        store_rows(s, r);
-    }
-}
+PYPTO_SHARED void store(AscendC::TPosition position, const Rows& rows);
 
 /* Pipe of a copy between two on-chip memories, by its ends. */
 constexpr pipe_t local_copy_pipe(AscendC::TPosition dst)
@@ -136,17 +106,7 @@ constexpr pipe_t local_copy_pipe(AscendC::TPosition dst)
                                                          : PIPE_MTE1;
 }
 
-PYPTO_INLINE void copy_local(AscendC::TPosition dst, AscendC::TPosition src, const Rows& r)
-{
-    const pipe_t pipe = local_copy_pipe(dst);
-    on_instruction(pipe);
-    if (r.rows == 0 || r.bytes == 0) {
-        return;
-    }
-    on_read(src, r.src, r.bytes, pipe, r.rows, r.src_pitch);
-    on_write(dst, r.dst, r.bytes, pipe, r.rows, r.dst_pitch);
-    copy_rows(r);
-}
+PYPTO_SHARED void copy_local(AscendC::TPosition dst, AscendC::TPosition src, const Rows& r);
 
 /* A copy of `bytes` rounded down to whole blocks, as the device does. */
 template <typename D, typename S>
@@ -177,37 +137,11 @@ struct Padding {
     uint32_t right;  /* bytes after it, to the end of its last block */
 };
 
-inline __attribute__((noinline)) void pad_rows(const Rows& r, const Padding& p)
-{
-    for (uint32_t row = 0; row < r.rows; ++row) {
-        uint8_t* const data = r.dst + row * r.dst_pitch;
-        fill_elements(data - p.left, p.value, p.size, p.left);
-        fill_elements(data + r.bytes, p.value, p.size, p.right);
-    }
-}
+PYPTO_SHARED void pad_rows(const Rows& r, const Padding& p);
 
 /* DataCopyPad to the UB: every row starts at a block, `left` bytes before its data. */
-PYPTO_INLINE void load_padded(AscendC::TPosition position, Rows r, uint32_t gap_blocks, Padding p,
-                              bool fill)
-{
-    const uint64_t used = p.left + r.bytes + p.right;
-    const uint64_t occupied = (used + kBlockBytes - 1) / kBlockBytes * kBlockBytes;
-    r.dst += p.left;
-    r.dst_pitch = occupied + static_cast<uint64_t>(gap_blocks) * kBlockBytes;
-    load(position, r);
-    /* Nothing asked: the device leaves junk, or the value of SetPadValue, in the last block. */
-    if (!fill && used != occupied && state.pad_set) {
-        p.value = state.pad_value;
-        fill = true;
-    }
-    if (fill && r.bytes != 0) {
-        settle();
-        p.right = static_cast<uint32_t>(occupied - p.left - r.bytes);
-        on_write(position, r.dst - p.left, p.left, PIPE_MTE2, r.rows, r.dst_pitch);
-        on_write(position, r.dst + r.bytes, p.right, PIPE_MTE2, r.rows, r.dst_pitch);
-        pad_rows(r, p);
-    }
-}
+PYPTO_SHARED void load_padded(AscendC::TPosition position, const Rows& rows, uint32_t gap_blocks,
+                              const Padding& padding, bool fill);
 
 }  // namespace pypto_twin
 

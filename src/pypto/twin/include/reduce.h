@@ -120,7 +120,7 @@ PYPTO_INLINE void put_index(T* to, uint32_t index)
 
 /* One result a repeat. `pitch`: results from one to the next, in units of the order. */
 template <typename Op, typename T>
-PYPTO_INLINE void whole(const AscendC::LocalTensor<T>& dst, const Operand<T>& src, int32_t pitch,
+PYPTO_HIDDEN PYPTO_OUTLINE void whole(const AscendC::LocalTensor<T>& dst, const Operand<T>& src, int32_t pitch,
                         const Coverage& covered, AscendC::ReduceOrder order)
 {
     using AscendC::ReduceOrder;
@@ -160,7 +160,7 @@ PYPTO_INLINE void whole(const AscendC::LocalTensor<T>& dst, const Operand<T>& sr
 
 /* Eight results a repeat, one for each block. `pitch` in eight results. */
 template <typename Op, typename T>
-PYPTO_INLINE void blocks(const AscendC::LocalTensor<T>& dst, const Operand<T>& src, int32_t pitch,
+PYPTO_HIDDEN PYPTO_OUTLINE void blocks(const AscendC::LocalTensor<T>& dst, const Operand<T>& src, int32_t pitch,
                          const Coverage& covered)
 {
     constexpr uint32_t groups = kBlockBytes / sizeof(T) / 8; /* of a block */
@@ -185,7 +185,7 @@ PYPTO_INLINE void blocks(const AscendC::LocalTensor<T>& dst, const Operand<T>& s
 
 /* Sums of neighbours: E / 2 results a repeat. `pitch` in 128 bytes. */
 template <typename T>
-PYPTO_INLINE void pairs(const AscendC::LocalTensor<T>& dst, const Operand<T>& src, int32_t pitch,
+PYPTO_HIDDEN PYPTO_OUTLINE void pairs(const AscendC::LocalTensor<T>& dst, const Operand<T>& src, int32_t pitch,
                         const Coverage& covered)
 {
     constexpr uint32_t lanes = kRepeatBytes / sizeof(T);

@@ -15,7 +15,7 @@ PYPTO_INLINE void leave_partial_mask() { set_mask(3, 0); }
 
 /* dst[0] = extreme value, dst[1] = its index r * E + lane as raw bits if `with_index`. */
 template <typename Op, typename T>
-PYPTO_INLINE void extreme(const AscendC::LocalTensor<T>& dst, const Operand<T>& src,
+PYPTO_HIDDEN PYPTO_OUTLINE void extreme(const AscendC::LocalTensor<T>& dst, const Operand<T>& src,
                           const Coverage& covered, bool with_index)
 {
     constexpr uint32_t lanes = kRepeatBytes / sizeof(T);
@@ -46,7 +46,7 @@ PYPTO_INLINE void extreme(const AscendC::LocalTensor<T>& dst, const Operand<T>& 
 }
 
 template <typename T>
-PYPTO_INLINE void total(const AscendC::LocalTensor<T>& dst, const Operand<T>& src, const Coverage& covered)
+PYPTO_HIDDEN PYPTO_OUTLINE void total(const AscendC::LocalTensor<T>& dst, const Operand<T>& src, const Coverage& covered)
 {
     report<8, false>(src, covered.repeats, kRepeatBytes / sizeof(T));
     on_write(dst.Position(), dst.GetPhyAddr(), sizeof(T), PIPE_V);

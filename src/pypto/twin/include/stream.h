@@ -42,36 +42,9 @@ PYPTO_INLINE void want_next(Tracker& tracker, const uint8_t* local, const uint8_
     }
 }
 
-inline __attribute__((noinline)) void load_rows(State& s, const Rows& rows)
-{
-    const Rows r = merged(rows);
-    if (r.rows * r.bytes >= kStreamBytes) {
-        want_next(s.tracker, r.dst, r.src);
-    }
-    copy_rows(r);
-}
+PYPTO_SHARED void load_rows(State& s, const Rows& rows);
 
-inline __attribute__((noinline)) void store_rows(State& s, const Rows& rows)
-{
-    const Rows r = merged(rows);
-    Wanted& wanted = s.tracker.wanted;
-    if (r.rows * r.bytes < kStreamBytes) {
-        copy_rows(r);
-    } else if (s.streaming && r.bytes >= kStreamBytes) {
-        for (uint32_t row = 0; row < r.rows; ++row) {
-            stream_bytes(r.dst + row * r.dst_pitch, r.src + row * r.src_pitch, r.bytes, wanted);
-        }
-    } else {
-        const int64_t ahead = ahead_of(s.tracker, r.src, r.dst);
-        if (ahead != 0) {
-            wanted.at[wanted.count++] = r.dst + ahead;
-        }
-        for (uint32_t row = 0; row < r.rows; ++row) {
-            copy_bytes<true>(r.dst + row * r.dst_pitch, r.src + row * r.src_pitch, r.bytes, &wanted);
-        }
-    }
-    wanted.count = 0;
-}
+PYPTO_SHARED void store_rows(State& s, const Rows& rows);
 
 }  // namespace pypto_twin
 

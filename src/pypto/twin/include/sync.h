@@ -12,21 +12,9 @@
 namespace pypto_twin {
 
 /* Other streams may run on this thread during the call: the registers are kept on this stack. */
-inline __attribute__((noinline)) void sync_all(bool aiv_only)
-{
-    settle();
-    const State saved = state;
-    saved.core->sync_all(saved.core, aiv_only ? 1 : 0);
-    state = saved;
-}
+PYPTO_SHARED void sync_all(bool aiv_only);
 
-inline __attribute__((noinline)) void cross_wait(uint16_t flag)
-{
-    settle();
-    const State saved = state;
-    saved.core->cross_wait(saved.core, flag);
-    state = saved;
-}
+PYPTO_SHARED void cross_wait(uint16_t flag);
 
 }  // namespace pypto_twin
 

@@ -41,6 +41,25 @@ enum KernelMetaType {
 #define PYPTO_INLINE inline __attribute__((always_inline))
 #define PYPTO_COLD __attribute__((noinline, cold))
 
+/* A function that is compiled once, whatever its arguments. */
+#if defined(__clang__)
+#define PYPTO_OUTLINE __attribute__((noinline))
+#else
+#define PYPTO_OUTLINE __attribute__((noinline, noclone))
+#endif
+
+/* Three ways to compile the twin. By default its headers are all there is. With PYPTO_TWIN_LINKED
+ * what is marked PYPTO_SHARED (bodies in shared_*.h) and what instances.h lists are only declared:
+ * they come from an object file, the twin compiled with PYPTO_TWIN_SUPPORT and the same flags. */
+#define PYPTO_HIDDEN __attribute__((visibility("hidden")))
+#if defined(PYPTO_TWIN_SUPPORT)
+#define PYPTO_SHARED PYPTO_HIDDEN PYPTO_OUTLINE
+#elif defined(PYPTO_TWIN_LINKED)
+#define PYPTO_SHARED PYPTO_HIDDEN
+#else
+#define PYPTO_SHARED static __attribute__((unused)) PYPTO_OUTLINE
+#endif
+
 #ifndef INFINITY
 #define INFINITY (__builtin_inff())
 #endif

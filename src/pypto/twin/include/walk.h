@@ -49,13 +49,6 @@ struct BinaryRepeatParams {
 
 }  // namespace AscendC
 
-/* A function that is compiled once, whatever its arguments. */
-#if defined(__clang__)
-#define PYPTO_OUTLINE __attribute__((noinline))
-#else
-#define PYPTO_OUTLINE __attribute__((noinline, noclone))
-#endif
-
 namespace pypto_twin {
 
 template <typename T, typename... Types>
@@ -143,10 +136,9 @@ PYPTO_INLINE void report(const Operand<T>& at, uint32_t repeats, uint32_t length
 }
 
 /* d = f(s...) for `count` dense elements. Reads whole steps (not past the 32-byte block of the last
- * element), writes exactly the elements. The loops below are functions of their own, and f appears
- * once in each: compiling is faster than with everything inlined into the kernel. */
+ * element), writes exactly the elements. f appears once, as what is compiled twice costs twice. */
 template <typename F, typename D, typename... S>
-PYPTO_OUTLINE void walk_dense(F f, uint32_t count, D* d, const S*... s)
+PYPTO_INLINE void walk_dense(const F f, uint32_t count, D* d, const S*... s)
 {
     constexpr uint32_t lanes = step_lanes<D, S...>;
     const uint64_t whole = count / lanes * lanes;
@@ -168,23 +160,13 @@ PYPTO_OUTLINE void walk_dense(F f, uint32_t count, D* d, const S*... s)
 }
 
 /* Cuts the mask of a repeat into steps of `lanes` lanes; how many steps there are up to the last lane. */
-PYPTO_OUTLINE inline uint32_t step_bits(uint32_t bits[], uint32_t most, uint32_t lanes, uint64_t low,
-                                        uint64_t high)
-{
-    uint32_t steps = 0;
-#pragma GCC unroll 1
-    for (uint32_t step = 0; step < most; ++step) {
-        const uint32_t first = step * lanes;
-        bits[step] = static_cast<uint32_t>((first < 64 ? low : high) >> (first % 64)) & ((1u << lanes) - 1);
-        if (bits[step] != 0) steps = step + 1;
-    }
-    return steps;
-}
+PYPTO_SHARED uint32_t step_bits(uint32_t bits[], uint32_t most, uint32_t lanes, uint64_t low,
+                                        uint64_t high);
 
 /* d = f(s...) in the lanes of every repeat whose bit is set. */
 template <typename F, typename D, typename... S>
-PYPTO_OUTLINE void walk_strided(F f, uint32_t repeats, uint64_t low, uint64_t high, Operand<D> d,
-                                Operand<S>... s)
+PYPTO_INLINE void walk_strided(const F f, uint32_t repeats, uint64_t low, uint64_t high, Operand<D> d,
+                               Operand<S>... s)
 {
     constexpr uint32_t lanes = step_lanes<D, S...>, most = repeat_lanes<D, S...> / lanes;
     constexpr uint32_t all = (1u << lanes) - 1;
@@ -218,68 +200,11 @@ PYPTO_INLINE void set_mask(uint64_t low, uint64_t high)
     state.mask_high = high;
 }
 
-/* walk_dense, once the sources are found: what is written may be what is read. */
-template <typename F, typename D, typename... S>
-PYPTO_INLINE void walk_resolved(const F& f, uint32_t count, D* d, const S*... s)
-{
-    written(d, bytes_of<D>(count), true);
-    walk_dense<F, D, S...>(f, count, d, s...);
-}
-
-/* Op(dst, src..., count) on `dst` and `src` of any types. */
-template <typename F, typename D, typename... S>
-inline void count_form(const F& f, uint32_t count, const AscendC::LocalTensor<D>& d,
-                             const AscendC::LocalTensor<S>&... s)
-{
-    constexpr uint32_t lanes = step_lanes<D, S...>;
-    on_instruction(PIPE_V);
-    report<lanes, true>(outstanding(d, 1, 0), 1, count);
-    (report<lanes, false>(outstanding(s, 1, 0), 1, count), ...);
-    walk_resolved<F, D, S...>(f, count, d.Address(), source(s.Address(), bytes_of<S>(count))...);
-    leave_count_form();
-}
-
-/* `repeats` repeats, lanes by mask bits. */
-template <typename F, typename D, typename... S>
-inline void strided(const F& f, uint32_t repeats, uint64_t low, uint64_t high, const Operand<D>& d,
-                          const Operand<S>&... s)
-{
-    constexpr uint32_t lanes = step_lanes<D, S...>;
-    report<lanes, true>(d, repeats, repeat_lanes<D, S...>);
-    (report<lanes, false>(s, repeats, repeat_lanes<D, S...>), ...);
-    walk_strided<F, D, S...>(f, repeats, low, high, d, s...);
-}
-
 PYPTO_INLINE uint64_t low_bits(uint64_t count)
 {
     return count >= 64 ? ~uint64_t{0} : (uint64_t{1} << count) - 1;
 }
 PYPTO_INLINE uint64_t high_bits(uint64_t count) { return count > 64 ? low_bits(count - 64) : 0; }
-
-template <typename T>
-PYPTO_INLINE Operand<T> advance(const Operand<T>& at, uint64_t repeats)
-{
-    return {reinterpret_cast<T*>(reinterpret_cast<uint64_t>(at.address) + repeats * at.repeat), at.block,
-            at.repeat, at.position};
-}
-
-/* Runs a repeat form under the mask registers as they stand (isSetMask = false, or bit masks). */
-template <typename F, typename D, typename... S>
-inline void masked_form(const F& f, uint32_t repeats, const Operand<D>& d, const Operand<S>&... s)
-{
-    constexpr uint32_t lanes = repeat_lanes<D, S...>;
-    if (!state.mask_counter) {
-        strided(f, repeats, state.mask_low, state.mask_high, d, s...);
-        return;
-    }
-    /* counter mode: the total number of elements; the repeat count does not matter */
-    const uint32_t total = static_cast<uint32_t>(state.mask_low);
-    strided(f, total / lanes, ~uint64_t{0}, ~uint64_t{0}, d, s...);
-    if (total % lanes != 0) {
-        strided(f, 1, low_bits(total % lanes), high_bits(total % lanes), advance(d, total / lanes),
-                advance(s, total / lanes)...);
-    }
-}
 
 PYPTO_INLINE void refuse_counter_mode()
 {
@@ -288,83 +213,184 @@ PYPTO_INLINE void refuse_counter_mode()
     }
 }
 
-/* d = f(s...) in the first `mask` lanes of every repeat. */
-template <typename F, typename D, typename... S>
-PYPTO_OUTLINE void walk_length(const F& f, uint64_t mask, uint32_t repeats, const Operand<D>& d,
-                               const Operand<S>&... s)
+/* What the forms need to know of an elementwise instruction on given types: its two loops, and sizes.
+ * Everything else of a form is compiled once for all instructions. `f` points to the function object;
+ * the first operand is the destination. */
+constexpr uint32_t kOperands = 4;
+struct Instruction {
+    void (*dense)(const void* f, uint32_t count, const Operand<uint8_t>* operands);
+    void (*strided)(const void* f, uint32_t repeats, uint64_t low, uint64_t high,
+                    const Operand<uint8_t>* operands);
+    uint16_t repeat_lanes;
+    uint8_t step_lanes;
+    uint8_t operands;         /* their number */
+    uint8_t sizes[kOperands]; /* bytes of an element of each */
+};
+
+template <unsigned... index>
+struct Indices {};
+template <unsigned n>
+struct IndicesOf;
+template <>
+struct IndicesOf<0> {
+    using type = Indices<>;
+};
+template <>
+struct IndicesOf<1> {
+    using type = Indices<1>;
+};
+template <>
+struct IndicesOf<2> {
+    using type = Indices<1, 2>;
+};
+template <>
+struct IndicesOf<3> {
+    using type = Indices<1, 2, 3>;
+};
+
+template <typename To, typename From>
+PYPTO_INLINE Operand<To> retyped(const Operand<From>& at)
 {
-    constexpr uint32_t lanes = repeat_lanes<D, S...>;
-    const bool dense = mask >= lanes && d.block == kBlockBytes && ((s.block == kBlockBytes) && ...) &&
-                       d.repeat == lanes * sizeof(D) && ((s.repeat == lanes * sizeof(S)) && ...);
-    if (!dense) {
-        strided(f, repeats, low_bits(mask), high_bits(mask), d, s...);
-    } else { /* dense repeats are one long run */
-        report<lanes, true>(d, repeats, lanes);
-        (report<lanes, false>(s, repeats, lanes), ...);
-        walk_dense<F, D, S...>(f, repeats * lanes, d.address, s.address...);
+    return {reinterpret_cast<To*>(at.address), at.block, at.repeat, at.position};
+}
+
+/* The loops of f on these types. instances.h lists those that are compiled once and for all. */
+template <typename F, typename D, typename... S>
+struct Loops {
+    static void dense(const void* f, uint32_t count, const Operand<uint8_t>* operands);
+    static void strided(const void* f, uint32_t repeats, uint64_t low, uint64_t high,
+                        const Operand<uint8_t>* operands);
+
+    template <unsigned... index>
+    static PYPTO_INLINE void run_dense(const F& f, uint32_t count, const Operand<uint8_t>* at,
+                                       Indices<index...>)
+    {
+        walk_dense<F, D, S...>(f, count, reinterpret_cast<D*>(at[0].address),
+                               reinterpret_cast<const S*>(at[index].address)...);
     }
+    template <unsigned... index>
+    static PYPTO_INLINE void run_strided(const F& f, uint32_t repeats, uint64_t low, uint64_t high,
+                                         const Operand<uint8_t>* at, Indices<index...>)
+    {
+        walk_strided<F, D, S...>(f, repeats, low, high, retyped<D>(at[0]), retyped<S>(at[index])...);
+    }
+};
+
+template <typename F, typename D, typename... S>
+PYPTO_HIDDEN PYPTO_OUTLINE void Loops<F, D, S...>::dense(const void* f, uint32_t count,
+                                            const Operand<uint8_t>* operands)
+{
+    run_dense(*static_cast<const F*>(f), count, operands, typename IndicesOf<sizeof...(S)>::type{});
+}
+
+template <typename F, typename D, typename... S>
+PYPTO_HIDDEN PYPTO_OUTLINE void Loops<F, D, S...>::strided(const void* f, uint32_t repeats, uint64_t low,
+                                              uint64_t high, const Operand<uint8_t>* operands)
+{
+    run_strided(*static_cast<const F*>(f), repeats, low, high, operands,
+                typename IndicesOf<sizeof...(S)>::type{});
+}
+
+template <typename F, typename D, typename... S>
+inline constexpr Instruction instruction_of = {&Loops<F, D, S...>::dense,
+                                               &Loops<F, D, S...>::strided,
+                                               repeat_lanes<D, S...>,
+                                               step_lanes<D, S...>,
+                                               1 + sizeof...(S),
+                                               {sizeof(D), sizeof(S)...}};
+
+/* As `report` of one operand, for all operands of an instruction. */
+PYPTO_INLINE void report_all(const Instruction& instruction, const Operand<uint8_t>* operands,
+                             uint32_t repeats, uint32_t length)
+{
+    if constexpr (kHooks) {
+        for (uint32_t k = 0; k < instruction.operands; ++k) {
+            const Operand<uint8_t>& at = operands[k];
+            const uint32_t lanes = instruction.step_lanes, size = instruction.sizes[k];
+            const uint32_t steps = kBlockBytes / (lanes * size); /* in a block */
+            for (uint32_t lane = 0; lane < length; lane += lanes) {
+                const uint32_t step = lane / lanes;
+                const uint64_t bytes = uint64_t{length - lane < lanes ? length - lane : lanes} * size;
+                uint8_t* const start =
+                    at.address + uint64_t{step / steps} * at.block + step % steps * lanes * size;
+                if (k == 0) {
+                    on_write(at.position, start, bytes, PIPE_V, repeats, at.repeat);
+                } else {
+                    on_read(at.position, start, bytes, PIPE_V, repeats, at.repeat);
+                }
+            }
+        }
+    }
+    (void)instruction, (void)operands, (void)repeats, (void)length;
 }
 
 /* Bytes from the first to the last lane of an operand in `repeats` repeats of `mask` lanes. */
-template <typename T>
-PYPTO_INLINE uint64_t reach(const Operand<T>& at, uint64_t mask, uint32_t repeats)
+PYPTO_INLINE uint64_t reach(const Operand<uint8_t>& at, uint32_t size, uint64_t mask, uint32_t repeats)
 {
     if (mask == 0 || repeats == 0) {
         return 0;
     }
-    const uint64_t blocks = (bytes_of<T>(mask) + kBlockBytes - 1) / kBlockBytes;
+    const uint64_t blocks = (mask * size + kBlockBytes - 1) / kBlockBytes;
     return uint64_t{repeats - 1} * at.repeat + (blocks - 1) * at.block + kBlockBytes;
 }
 
-template <typename T>
-PYPTO_INLINE Operand<T> resolved(const Operand<T>& at, uint64_t mask, uint32_t repeats)
+/* Finds where the sources of a dense run are, then runs it: what is written may be what is read. */
+PYPTO_SHARED void run_count(const Instruction& instruction, const void* f, uint32_t count,
+                            Operand<uint8_t>* operands);
+
+PYPTO_INLINE void run_strided(const Instruction& instruction, const void* f, uint32_t repeats,
+                              uint64_t low, uint64_t high, const Operand<uint8_t>* operands)
 {
-    return {source(at.address, reach(at, mask, repeats)), at.block, at.repeat, at.position};
+    report_all(instruction, operands, repeats, instruction.repeat_lanes);
+    instruction.strided(f, repeats, low, high, operands);
 }
 
-/* length_form while loads are outstanding. */
+/* A repeat form under the mask registers as they stand (isSetMask = false, or bit masks). */
+PYPTO_SHARED void run_masked(const Instruction& instruction, const void* f, uint32_t repeats,
+                             Operand<uint8_t>* operands);
+
+/* A repeat form whose sources' loads may be outstanding. */
+PYPTO_SHARED void resolve_length(const Instruction& instruction, uint64_t mask, uint32_t repeats,
+                                 Operand<uint8_t>* operands);
+
+/* d = f(s...) in the first `mask` lanes of every repeat. */
+PYPTO_SHARED void run_length(const Instruction& instruction, const void* f, uint64_t mask,
+                             uint32_t repeats, Operand<uint8_t>* operands);
+
+/* Op(dst, src..., count) on `dst` and `src` of any types. */
 template <typename F, typename D, typename... S>
-PYPTO_COLD void length_form_resolved(const F& f, uint64_t mask, uint32_t repeats, const Operand<D>& d,
-                                     const Operand<S>&... s)
+PYPTO_INLINE void count_form(const F& f, uint32_t count, const AscendC::LocalTensor<D>& d,
+                             const AscendC::LocalTensor<S>&... s)
 {
-    const uint64_t row = bytes_of<D>(mask);
-    const bool whole = row % kBlockBytes == 0 && (d.block == kBlockBytes || row == kBlockBytes) &&
-                       (repeats == 1 || d.repeat == row);
-    written(d.address, reach(d, mask, repeats), whole);
-    walk_length<F, D, S...>(f, mask, repeats, d, s...);
+    Operand<uint8_t> operands[] = {retyped<uint8_t>(outstanding(d, 1, 0)),
+                                   retyped<uint8_t>(outstanding(s, 1, 0))...};
+    run_count(instruction_of<F, D, S...>, &f, count, operands);
 }
 
 /* Op(dst, src..., mask, repeat, strides): the first `mask` lanes of every repeat. */
 template <bool isSetMask, typename F, typename D, typename... S>
-PYPTO_OUTLINE void length_form(const F& f, uint64_t mask, uint32_t repeats, const Operand<D>& d,
+PYPTO_INLINE void length_form(const F& f, uint64_t mask, uint32_t repeats, const Operand<D>& d,
                               const Operand<S>&... s)
 {
-    on_instruction(PIPE_V);
-    if constexpr (!isSetMask) {
-        settle();
-        masked_form(f, repeats, d, s...);
+    Operand<uint8_t> operands[] = {retyped<uint8_t>(d), retyped<uint8_t>(s)...};
+    if constexpr (isSetMask) {
+        run_length(instruction_of<F, D, S...>, &f, mask, repeats, operands);
     } else {
-        refuse_counter_mode();
-        set_mask(low_bits(mask), high_bits(mask));
-        if (kDefers && state.deferred_count != 0) {
-            length_form_resolved(f, mask, repeats, d, resolved(s, mask, repeats)...);
-        } else {
-            walk_length<F, D, S...>(f, mask, repeats, d, s...);
-        }
+        run_masked(instruction_of<F, D, S...>, &f, repeats, operands);
     }
 }
 
 /* Op(dst, src..., mask[], repeat, strides): one bit a lane. */
 template <bool isSetMask, typename F, typename D, typename... S>
-PYPTO_OUTLINE void bits_form(const F& f, const uint64_t mask[], uint32_t repeats, const Operand<D>& d,
+PYPTO_INLINE void bits_form(const F& f, const uint64_t mask[], uint32_t repeats, const Operand<D>& d,
                             const Operand<S>&... s)
 {
-    on_instruction(PIPE_V);
     if constexpr (isSetMask) {
         refuse_counter_mode();
         set_mask(mask[0], widest(sizeof(D), sizeof(S)...) == 2 ? mask[1] : 0);
     }
-    masked_form(f, repeats, d, s...);
+    Operand<uint8_t> operands[] = {retyped<uint8_t>(d), retyped<uint8_t>(s)...};
+    run_masked(instruction_of<F, D, S...>, &f, repeats, operands);
 }
 
 /* What a repeat form covers, for instructions that are not elementwise. */

@@ -1,0 +1,261 @@
+/* CPU twin: bodies of what is compiled once for all kernels: moving bytes, deferral, waiting. */
+#ifndef PYPTO_TWIN_SHARED_MOVES_H
+#define PYPTO_TWIN_SHARED_MOVES_H
+
+#include "deferred.h"
+#include "move.h"
+#include "sync.h"
+
+namespace pypto_twin {
+
+[[noreturn]] PYPTO_SHARED __attribute__((cold)) void fail(const char* what)
+{
+    dprintf(2, "pypto: Ascend C twin, block %lld: %s\n",
+            static_cast<long long>(state.core != nullptr ? state.core->block_idx : -1), what);
+    __builtin_abort();
+}
+
+PYPTO_SHARED void copy_short(uint8_t* dst, const uint8_t* src, uint64_t n)
+{
+    if (n >= 16) {
+        copy_ends<Vector16>(dst, src, n);
+    } else if (n >= 8) {
+        copy_ends<uint64_t>(dst, src, n);
+    } else if (n >= 4) {
+        copy_ends<uint32_t>(dst, src, n);
+    } else if (n >= 2) {
+        copy_ends<uint16_t>(dst, src, n);
+    } else if (n == 1) {
+        *dst = *src;
+    }
+}
+
+PYPTO_SHARED void copy_bytes(uint8_t* dst, const uint8_t* src, uint64_t n)
+{
+    copy_run<false>(dst, src, n, nullptr);
+}
+
+PYPTO_SHARED void copy_prefetching(uint8_t* dst, const uint8_t* src, uint64_t n, const Wanted& wanted)
+{
+    copy_run<true>(dst, src, n, &wanted);
+}
+
+PYPTO_SHARED void copy_rows(const Rows& rows)
+{
+    const Rows r = merged(rows);
+    for (uint32_t row = 0; row < r.rows; ++row) {
+        copy_bytes(r.dst + row * r.dst_pitch, r.src + row * r.src_pitch, r.bytes);
+    }
+}
+
+PYPTO_SHARED void load_rows(State& s, const Rows& rows)
+{
+    const Rows r = merged(rows);
+    if (r.rows * r.bytes >= kStreamBytes) {
+        want_next(s.tracker, r.dst, r.src);
+    }
+    copy_rows(r);
+}
+
+PYPTO_SHARED void store_rows(State& s, const Rows& rows)
+{
+    const Rows r = merged(rows);
+    Wanted& wanted = s.tracker.wanted;
+    if (r.rows * r.bytes < kStreamBytes) {
+        copy_rows(r);
+    } else if (s.streaming && r.bytes >= kStreamBytes) {
+        for (uint32_t row = 0; row < r.rows; ++row) {
+            stream_bytes(r.dst + row * r.dst_pitch, r.src + row * r.src_pitch, r.bytes, wanted);
+        }
+    } else {
+        const int64_t ahead = ahead_of(s.tracker, r.src, r.dst);
+        if (ahead != 0) {
+            wanted.at[wanted.count++] = r.dst + ahead;
+        }
+        for (uint32_t row = 0; row < r.rows; ++row) {
+            copy_prefetching(r.dst + row * r.dst_pitch, r.src + row * r.src_pitch, r.bytes, wanted);
+        }
+    }
+    wanted.count = 0;
+}
+
+PYPTO_SHARED void settle_all()
+{
+    State& s = state;
+    for (uint32_t i = 0; i < s.deferred_count; ++i) {
+        copy_bytes(s.deferred[i].dst, s.deferred[i].src, s.deferred[i].bytes);
+    }
+    s.deferred_count = 0;
+}
+
+PYPTO_SHARED void overwrite(const uint8_t* dst, uint64_t bytes, bool whole)
+{
+    State& s = state;
+    for (uint32_t i = 0; i < s.deferred_count;) {
+        Deferred& d = s.deferred[i];
+        const uint8_t* const end = dst + bytes;
+        if (d.dst >= end || d.dst + d.bytes <= dst) {
+            ++i;
+        } else if (!whole || d.dst < dst) {
+            settle_one(s, i);
+        } else if (d.dst + d.bytes <= end) {
+            forget(s, i);
+        } else { /* the front is gone; a block that is written in part moves, the rest is to come */
+            const uint64_t gone = static_cast<uint64_t>(end - d.dst);
+            const uint64_t kept = gone / kBlockBytes * kBlockBytes;
+            const uint64_t next = (gone + kBlockBytes - 1) / kBlockBytes * kBlockBytes;
+            copy_bytes(d.dst + kept, d.src + kept, next - kept);
+            d.dst += next;
+            d.src += next;
+            d.bytes -= next;
+            if (d.bytes == 0) {
+                forget(s, i);
+            } else {
+                ++i;
+            }
+        }
+    }
+}
+
+PYPTO_SHARED const uint8_t* find(const uint8_t* from, uint64_t bytes)
+{
+    State& s = state;
+    const uint8_t* const end = from + (bytes + kBlockBytes - 1) / kBlockBytes * kBlockBytes;
+    for (uint32_t i = 0; i < s.deferred_count;) {
+        const Deferred& d = s.deferred[i];
+        if (d.dst <= from && end <= d.dst + d.bytes) {
+            return d.src + (from - d.dst);
+        }
+        if (d.dst < end && from < d.dst + d.bytes) {
+            settle_one(s, i);
+        } else {
+            ++i;
+        }
+    }
+    return from;
+}
+
+PYPTO_SHARED void settle_global(const Rows& r)
+{
+    State& s = state;
+    const uint8_t* const end = r.dst + (r.rows - 1) * r.dst_pitch + r.bytes;
+    for (uint32_t i = 0; i < s.deferred_count;) {
+        if (s.deferred[i].src < end && r.dst < s.deferred[i].src + s.deferred[i].bytes) {
+            settle_one(s, i);
+        } else {
+            ++i;
+        }
+    }
+}
+
+PYPTO_SHARED void forget_within(const uint8_t* begin, uint64_t bytes)
+{
+    State& s = state;
+    for (uint32_t i = 0; i < s.deferred_count;) {
+        if (s.deferred[i].dst >= begin && s.deferred[i].dst < begin + bytes) {
+            forget(s, i);
+        } else {
+            ++i;
+        }
+    }
+}
+
+PYPTO_SHARED void load(AscendC::TPosition position, const Rows& r)
+{
+    on_instruction(PIPE_MTE2);
+    if (r.rows == 0 || r.bytes == 0) {
+        return;
+    }
+    on_read(AscendC::TPosition::GM, r.src, r.bytes, PIPE_MTE2, r.rows, r.src_pitch);
+    on_write(position, r.dst, r.bytes, PIPE_MTE2, r.rows, r.dst_pitch);
+    if (defer(position, r)) {
+        return;
+    }
+    load_rows(state, r);
+}
+
+PYPTO_SHARED void store(AscendC::TPosition position, const Rows& rows)
+{
+    Rows r = rows;
+    on_instruction(PIPE_MTE3);
+    if (r.rows == 0 || r.bytes == 0) {
+        return;
+    }
+    if (kDefers && state.deferred_count != 0) {
+        settle_global(r);
+        r.src = source(r.src, (r.rows - 1) * r.src_pitch + r.bytes);
+    }
+    on_read(position, r.src, r.bytes, PIPE_MTE3, r.rows, r.src_pitch);
+    on_write(AscendC::TPosition::GM, r.dst, r.bytes, PIPE_MTE3, r.rows, r.dst_pitch);
+    State& s = state;
+    if (__builtin_expect(s.accumulate != nullptr, 0)) {
+        s.accumulate(r);
+    } else {
+        store_rows(s, r);
+    }
+}
+
+PYPTO_SHARED void copy_local(AscendC::TPosition dst, AscendC::TPosition src, const Rows& r)
+{
+    const pipe_t pipe = local_copy_pipe(dst);
+    on_instruction(pipe);
+    if (r.rows == 0 || r.bytes == 0) {
+        return;
+    }
+    on_read(src, r.src, r.bytes, pipe, r.rows, r.src_pitch);
+    on_write(dst, r.dst, r.bytes, pipe, r.rows, r.dst_pitch);
+    copy_rows(r);
+}
+
+PYPTO_SHARED void pad_rows(const Rows& r, const Padding& p)
+{
+    for (uint32_t row = 0; row < r.rows; ++row) {
+        uint8_t* const data = r.dst + row * r.dst_pitch;
+        fill_elements(data - p.left, p.value, p.size, p.left);
+        fill_elements(data + r.bytes, p.value, p.size, p.right);
+    }
+}
+
+PYPTO_SHARED void load_padded(AscendC::TPosition position, const Rows& rows, uint32_t gap_blocks,
+                              const Padding& padding, bool fill)
+{
+    Rows r = rows;
+    Padding p = padding;
+    const uint64_t used = p.left + r.bytes + p.right;
+    const uint64_t occupied = (used + kBlockBytes - 1) / kBlockBytes * kBlockBytes;
+    r.dst += p.left;
+    r.dst_pitch = occupied + static_cast<uint64_t>(gap_blocks) * kBlockBytes;
+    load(position, r);
+    /* Nothing asked: the device leaves junk, or the value of SetPadValue, in the last block. */
+    if (!fill && used != occupied && state.pad_set) {
+        p.value = state.pad_value;
+        fill = true;
+    }
+    if (fill && r.bytes != 0) {
+        settle();
+        p.right = static_cast<uint32_t>(occupied - p.left - r.bytes);
+        on_write(position, r.dst - p.left, p.left, PIPE_MTE2, r.rows, r.dst_pitch);
+        on_write(position, r.dst + r.bytes, p.right, PIPE_MTE2, r.rows, r.dst_pitch);
+        pad_rows(r, p);
+    }
+}
+
+PYPTO_SHARED void sync_all(bool aiv_only)
+{
+    settle();
+    const State saved = state;
+    saved.core->sync_all(saved.core, aiv_only ? 1 : 0);
+    state = saved;
+}
+
+PYPTO_SHARED void cross_wait(uint16_t flag)
+{
+    settle();
+    const State saved = state;
+    saved.core->cross_wait(saved.core, flag);
+    state = saved;
+}
+
+}  // namespace pypto_twin
+
+#endif
