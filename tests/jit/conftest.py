@@ -10,6 +10,8 @@ from pathlib import Path
 import pytest
 
 import pypto
+from pypto.build.store import CacheStore
+from pypto.runtime.tools import PROCESS
 from tests.jit.support import Modules, Place, make_place
 
 
@@ -17,6 +19,18 @@ from tests.jit.support import Modules, Place, make_place
 def _compiler() -> None:
     if not any(map(shutil.which, ("c++", "g++", "clang++"))):
         pytest.skip("no C++ compiler on PATH")
+
+
+@pytest.fixture(scope="package", autouse=True)
+def _own_cache(tools: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+    """Kernels of these tests go to a cache that no other process of the run writes to."""
+    root = tmp_path_factory.mktemp("cache")
+    for name in ("tools", "memo"):
+        (root / name).symlink_to(tools / name)
+    lookup = PROCESS.lookup
+    shared, lookup.store = lookup.store, CacheStore(str(root))
+    yield
+    lookup.store = shared
 
 
 @pytest.fixture

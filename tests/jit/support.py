@@ -17,6 +17,7 @@ from typing import Any
 import torch
 
 import pypto
+from pypto.runtime.tools import PROCESS
 
 HEADER = """\
 import pypto
@@ -111,8 +112,8 @@ def result(kernel: Any, *arguments: Any, x: torch.Tensor = X) -> torch.Tensor:
 
 
 def entries(cache: Path | None = None) -> set[str]:
-    """Keys of the kernels in a cache, the run's own by default."""
-    root = Path(os.environ["PYPTO_CACHE_DIR"]) if cache is None else cache
+    """Keys of the kernels in a cache, that of this process by default."""
+    root = Path(PROCESS.lookup.store.write_root()) if cache is None else cache
     return {path.name for path in root.glob("entries/*/*")}
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import subprocess
 import sys
 from collections.abc import Callable
@@ -12,6 +11,7 @@ from pathlib import Path
 import pytest
 import torch
 
+from pypto.runtime.tools import PROCESS
 from tests.jit.support import Modules, Place, X, entries, make_place, result, watch
 
 KERNEL = """\
@@ -138,7 +138,7 @@ def test_a_damaged_manifest_costs_no_compilation(modules: Modules) -> None:
     kernel = modules.kernel("o[:] = x + 720")
     assert torch.equal(result(kernel), X + 720)
     key = kernel.compile().key
-    cache = Path(os.environ["PYPTO_CACHE_DIR"])
+    cache = Path(PROCESS.lookup.store.write_root())
     rows = [row for row in cache.glob("manifests/*/*/*.json") if key in row.read_text()]
     assert len(rows) == 1
     rows[0].write_bytes(rows[0].read_bytes()[:-2])
