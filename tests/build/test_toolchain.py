@@ -442,7 +442,7 @@ def test_missing_python_header(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     nowhere = {"include": str(tmp_path), "platinclude": str(tmp_path)}
-    monkeypatch.setattr(steps.sysconfig, "get_paths", lambda: nowhere)
+    monkeypatch.setattr("sysconfig.get_paths", lambda: nowhere)
     with pytest.raises(BuildError, match=r"Python\.h is missing[\s\S]*apt install python3"):
         steps.launcher_module(store, toolchain)
 

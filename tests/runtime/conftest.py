@@ -15,6 +15,7 @@ from typing import Any
 import pytest
 
 import pypto.runtime
+from pypto.runtime import plain_launcher
 from pypto.runtime.torch_bridge import connect
 
 from .launching import Kernels
@@ -54,13 +55,17 @@ def launcher_module(built: Path) -> ModuleType:
     return module
 
 
-@pytest.fixture(params=["dlpack", "attributes"])
+@pytest.fixture(params=["dlpack", "attributes", "plain"])
 def launcher(launcher_module: ModuleType, request: pytest.FixtureRequest) -> Iterator[Any]:
-    """The launcher, once a route of reading tensors."""
-    route = request.param
-    used = connect(launcher_module, route=route)
-    if used != route:
-        pytest.skip(f"this torch has no route {route}")
+    """The C launcher, once a route of reading tensors, and the one in plain Python."""
+    if request.param == "plain":
+        connect(plain_launcher)
+        yield plain_launcher
+        plain_launcher.set_scope_variable(None)
+        return
+    used = connect(launcher_module, route=request.param)
+    if used != request.param:
+        pytest.skip(f"this torch has no route {request.param}")
     yield launcher_module
     launcher_module.set_scope_variable(None)
 

@@ -38,33 +38,34 @@ def digest_tree(
     ``directories`` are (label, path): the label, not the path, enters the digest. Where no file has
     changed by size, mtime and inode, the files are not read. Raises OSError.
     """
-    found = sorted(
-        (f"{label}/{relative}", os.path.join(path, relative))
-        for label, path in directories
-        for relative in _files(path, suffixes)
-    )
-    states: list[FileState] = [file_state(path) for _, path in found]
-    topic = "tree\0" + "\0".join(name for name, _ in found)
+    found: list[tuple[str, FileState]] = []
+    for label, path in directories:
+        _collect(path, f"{label}/", suffixes, found)
+    found.sort()
+    states = [state for _, state in found]
+    topic = "tree\0" + "\0".join([name for name, _ in found])
     known = memo.get(topic, states)
     if known is not None:
         return known
     digest = hashlib.sha256()
-    for name, path in found:
-        digest.update(encode((name, file_digest(path))))
+    for name, state in found:
+        digest.update(encode((name, file_digest(state[0]))))
     memo.put(topic, states, digest.hexdigest())
     return digest.hexdigest()
 
 
-def _files(directory: str, suffixes: tuple[str, ...], prefix: str = "") -> list[str]:
-    found = []
-    with os.scandir(os.path.join(directory, prefix)) as children:
+def _collect(
+    directory: str, prefix: str, suffixes: tuple[str, ...], found: list[tuple[str, FileState]]
+) -> None:
+    """Add name (``prefix`` and the path below ``directory``) and state of each file."""
+    with os.scandir(directory) as children:
         for child in children:
+            name = child.name
             if child.is_dir(follow_symlinks=False):
-                if child.name != "__pycache__" and not child.name.startswith("."):
-                    found += _files(directory, suffixes, f"{prefix}{child.name}/")
-            elif child.name.endswith(suffixes):
-                found.append(prefix + child.name)
-    return found
+                if name != "__pycache__" and not name.startswith("."):
+                    _collect(child.path, f"{prefix}{name}/", suffixes, found)
+            elif name.endswith(suffixes):
+                found.append((prefix + name, file_state(child.path)))
 
 
 def token_digest(source: str) -> str:

@@ -79,7 +79,7 @@ class Memo:
     def _path(self, topic: str, states: Iterable[FileState]) -> str | None:
         if self._directory is None:
             return None
-        digest = hashlib.sha256(topic.encode())
-        for path, size, mtime, inode in states:
-            digest.update(f"\0{size} {mtime} {inode} ".encode() + os.fsencode(path))
+        facts = [f"{size} {mtime} {inode} {path}" for path, size, mtime, inode in states]
+        text = "\0".join([topic, *facts])
+        digest = hashlib.sha256(os.fsencode(text))
         return os.path.join(self._directory, digest.hexdigest())

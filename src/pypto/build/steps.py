@@ -9,8 +9,8 @@ from __future__ import annotations
 
 import os
 import sys
-import sysconfig
 from collections.abc import Iterable
+from importlib.machinery import EXTENSION_SUFFIXES
 
 import pypto
 from pypto._record import record
@@ -22,10 +22,12 @@ from pypto.error import BuildError, Diagnostic
 
 __all__ = [
     "KINDS",
+    "HeadersMissingError",
     "PreparedTools",
     "launcher_module",
     "precompiled_header",
     "prepare",
+    "python_includes",
     "runtime_library",
     "twin_digest",
 ]
@@ -50,6 +52,10 @@ SUPPORT = "support.o"
 _SUPPORT_SOURCE = "support.cpp"
 _SUPPORT_TEXT = '#define PYPTO_TWIN_SUPPORT\n#include "kernel_operator.h"\n'
 _SUPPORT_FLAGS = ("-ffunction-sections", "-c")
+
+
+class HeadersMissingError(BuildError):
+    """The launcher cannot be compiled: this Python came without its headers."""
 
 
 @record(frozen=True, slots=True)
@@ -126,8 +132,7 @@ def launcher_module(store: CacheStore, toolchain: HostToolchain) -> str:
     source = os.path.join(RUNTIME, "launcher.c")
     if not os.path.isfile(source):
         raise _broken_installation(os.path.join("runtime", "launcher.c"))
-    includes = _python_includes()
-    suffix = sysconfig.get_config_var("EXT_SUFFIX") or ".so"
+    suffix = EXTENSION_SUFFIXES[0]
     name = f"_pypto_launcher{suffix}"
     flags = ("-x", "c", "-std=gnu11", "-O2", "-fPIC", "-shared")
     digest = digest_tree([("runtime", RUNTIME)], (".c", ".h"), store.memo)
@@ -143,6 +148,7 @@ def launcher_module(store: CacheStore, toolchain: HostToolchain) -> str:
     )
 
     def build(directory: str) -> dict[str, str]:
+        includes = python_includes()
         _link(RUNTIME, directory, "runtime")
         links = [f"python{number}" for number in range(len(includes))]
         for link, include in zip(links, includes, strict=True):
@@ -161,15 +167,18 @@ def launcher_module(store: CacheStore, toolchain: HostToolchain) -> str:
     return store.get_or_build_tool(key, "launcher", build).path(name)
 
 
-def _python_includes() -> list[str]:
+def python_includes() -> list[str]:
+    """Directories of the headers of this Python. Raises HeadersMissingError without Python.h."""
+    import sysconfig  # reads a file of a hundred kilobytes: not on the path of a warm kernel
+
     paths = sysconfig.get_paths()
     includes = list(dict.fromkeys((paths["include"], paths["platinclude"])))
     if not any(os.path.isfile(os.path.join(path, "Python.h")) for path in includes):
         version = f"{sys.version_info.major}.{sys.version_info.minor}"
-        raise BuildError(
+        raise HeadersMissingError(
             [
                 Diagnostic(
-                    BuildError,
+                    HeadersMissingError,
                     BuildError.default_code,
                     "Python.h is missing; the launcher of kernels is compiled against it",
                     expected=f"Python.h of Python {version} in {' or '.join(includes)}",

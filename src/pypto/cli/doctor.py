@@ -90,12 +90,21 @@ def _compiler() -> str:
 
 
 def _tools() -> str:
-    from pypto.build.steps import prepare
+    from pypto.build.steps import HeadersMissingError, launcher_module, prepare
     from pypto.build.store import open_store
-    from pypto.build.toolchain import find_host_toolchain
+    from pypto.build.toolchain import CompilerError, find_host_toolchain
+    from pypto.runtime.tools import plain_launcher_wanted
 
     store = open_store()
-    prepare(store, find_host_toolchain(store.memo))
+    toolchain = find_host_toolchain(store.memo)
+    prepare(store, toolchain, launcher=False)
+    built = "runtime library and precompiled twin are built"
+    if plain_launcher_wanted():
+        return f"{built}\nthe launcher is the slower one in Python: PYPTO_LAUNCHER asks for it"
+    try:
+        launcher_module(store, toolchain)
+    except (HeadersMissingError, CompilerError) as error:
+        return f"{built}\nthe launcher is the slower one in Python, because:\n{error}"
     return "runtime library, launcher and precompiled twin are built"
 
 

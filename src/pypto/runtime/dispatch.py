@@ -28,7 +28,6 @@ from pypto.ir.signature import CallSignature, TensorSignature
 from pypto.runtime import cpu
 from pypto.runtime.arguments import bind, classify, normalise, plain_scalars, variant_params
 from pypto.runtime.lookup import Found, Request
-from pypto.runtime.npu import refuse_npu
 from pypto.runtime.parameters import NO_DEFAULT, Parameter
 from pypto.runtime.tensor_checks import is_tensor
 from pypto.runtime.tools import PROCESS
@@ -284,6 +283,8 @@ def _staging(options: Options, values: tuple[object, ...]) -> cpu.DeviceStaging 
     mode = options.run_mode
     launches = options.compile_stage == CompStage.ALL_COMPLETE
     if launches and (mode == RunMode.NPU or (mode is None and "npu" in devices)):
+        from pypto.runtime.npu import refuse_npu
+
         refuse_npu(mode, devices)
     return cpu.DeviceStaging("npu") if "npu" in devices else None
 

@@ -12,7 +12,6 @@ from pypto._collector import CollectorPause
 from pypto._record import record
 from pypto.build import key as keys
 from pypto.build import manifest
-from pypto.build.kernel import KernelTexts, build_kernel
 from pypto.build.record import Entry
 from pypto.build.steps import twin_digest
 from pypto.build.store import CacheStore, open_store
@@ -24,6 +23,7 @@ from pypto.ir.signature import CallSignature, ConstantSignature, TensorSignature
 
 if TYPE_CHECKING:
     from pypto._options import Options
+    from pypto.build.kernel import KernelTexts
     from pypto.compiler import Compilation
     from pypto.elaborate import KernelSource
     from pypto.target import Target
@@ -72,6 +72,7 @@ class Lookup:
         self._before_build = before_build
         self._toolchain: HostToolchain | None = None
         self._package: str | None = None
+        self._twin: str | None = None
         self._templates = False  # whether compiled templates come from the cache
 
     @property
@@ -103,7 +104,7 @@ class Lookup:
             "options": request.options.as_key(),
             "target": (request.target.name, request.target.npu_arch),
             "package": self._package_digest(),
-            "twin": twin_digest(self.store.memo),
+            "twin": self._twin_digest(),
             "toolchain": toolchain.identity,
             "build": request.kind,
         }
@@ -113,6 +114,11 @@ class Lookup:
             rooms = [(r, os.path.join(PACKAGE, r)) for r in (*_COMPILER, "templates")]
             self._package = keys.digest_tree(rooms, (".py", ".j2", ".json"), self.store.memo)
         return self._package
+
+    def _twin_digest(self) -> str:
+        if self._twin is None:
+            self._twin = twin_digest(self.store.memo)
+        return self._twin
 
     def _probe(self, request: Request, signature: CallSignature) -> str:
         function = request.source.function
@@ -159,6 +165,8 @@ class Lookup:
     # --- compiling ---
 
     def _compile(self, request: Request) -> Found:
+        from pypto.build.kernel import KernelTexts, build_kernel
+
         compilation = self._front_end(request)
         elaboration = compilation.elaboration
         values = {n: request.values[n] for n in elaboration.specialised}

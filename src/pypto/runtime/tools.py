@@ -1,4 +1,8 @@
-"""The launcher and the runtime library: built where they are missing, loaded once a process."""
+"""The launcher and the runtime library: built where they are missing, loaded once a process.
+
+The launcher is a compiled module. Where it cannot be compiled, for want of Python's headers, or
+where ``PYPTO_LAUNCHER=python`` asks for it, :mod:`plain_launcher` takes its place.
+"""
 
 from __future__ import annotations
 
@@ -8,6 +12,8 @@ from typing import TYPE_CHECKING, Any
 
 from pypto import _options
 from pypto.build import steps
+from pypto.build.toolchain import CompilerError
+from pypto.error import FeValueError, PyptoWarning
 from pypto.runtime import cpu
 from pypto.runtime.lookup import Lookup
 from pypto.runtime.torch_bridge import connect
@@ -15,7 +21,7 @@ from pypto.runtime.torch_bridge import connect
 if TYPE_CHECKING:
     from concurrent.futures import Future
 
-__all__ = ["PROCESS", "Process"]
+__all__ = ["PROCESS", "Process", "plain_launcher_wanted"]
 
 
 class Process:
@@ -54,7 +60,7 @@ class Process:
             pool = ThreadPoolExecutor(max_workers=3, thread_name_prefix="pypto-tools")
             self._started = {
                 "header": pool.submit(steps.precompiled_header, store, toolchain, kind),
-                "launcher": pool.submit(steps.launcher_module, store, toolchain),
+                "launcher": pool.submit(_launcher_path, self.lookup),
                 "runtime": pool.submit(steps.runtime_library, store, toolchain),
             }
             pool.shutdown(wait=False)
@@ -75,7 +81,7 @@ class Process:
                         module = started["launcher"].result()
                         library = started["runtime"].result()
                     else:
-                        module = steps.launcher_module(lookup.store, lookup.toolchain)
+                        module = _launcher_path(lookup)
                         library = steps.runtime_library(lookup.store, lookup.toolchain)
                 finally:
                     self._started = None  # after a failure the next call tries again
@@ -84,19 +90,58 @@ class Process:
             return self._launcher, self._runtime
 
 
-def _connected(path: str) -> Any:
-    """The launcher module at ``path``, told about torch and the options."""
+def plain_launcher_wanted() -> bool:
+    """Whether PYPTO_LAUNCHER asks for the launcher in plain Python. FeValueError for a value that
+    is neither ``c``, the default, nor ``python``."""
+    value = os.environ.get("PYPTO_LAUNCHER") or "c"
+    if value not in ("c", "python"):
+        raise FeValueError(f"PYPTO_LAUNCHER must be c or python, got {value!r}")
+    return value == "python"
+
+
+def _launcher_path(lookup: Lookup) -> str | None:
+    """The compiled launcher; None, with a warning unless that was asked for, where the plain one
+    has to do. Raises BuildError for what keeps kernels from being compiled as well."""
+    if plain_launcher_wanted():
+        return None
+    try:
+        return steps.launcher_module(lookup.store, lookup.toolchain)
+    except (steps.HeadersMissingError, CompilerError) as error:
+        import warnings
+
+        reason = error.diagnostics[0].message
+        warnings.warn(
+            f"{reason}. Kernels run all the same, but a call takes tens of microseconds more. "
+            "Install the headers of this Python (Debian, Ubuntu: python3-dev; Fedora, openEuler: "
+            "python3-devel); PYPTO_LAUNCHER=python silences this warning.",
+            PyptoWarning,
+            stacklevel=2,
+        )
+        return None
+
+
+def _connected(path: str | None) -> Any:
+    """The launcher module at ``path`` (None: the plain one), told about torch and the options."""
+    launcher: Any
+    if path is None:
+        from pypto.runtime import plain_launcher as launcher
+    else:
+        launcher = _loaded(path)
+    connect(launcher)
+    launcher.set_scope_variable(_options.SCOPE_SERIAL)
+    _options.on_global_change(launcher.bump_epoch)
+    return launcher
+
+
+def _loaded(path: str) -> Any:
     import importlib.machinery
     import importlib.util
 
     loader = importlib.machinery.ExtensionFileLoader("_pypto_launcher", path)
     spec = importlib.util.spec_from_loader("_pypto_launcher", loader)
     assert spec is not None
-    launcher: Any = importlib.util.module_from_spec(spec)
+    launcher = importlib.util.module_from_spec(spec)
     loader.exec_module(launcher)
-    connect(launcher)
-    launcher.set_scope_variable(_options.SCOPE_SERIAL)
-    _options.on_global_change(launcher.bump_epoch)
     return launcher
 
 
