@@ -75,7 +75,7 @@ PYPTO_INLINE uint32_t whole_repeats(uint32_t count)
  * the second operand. */
 template <typename S, typename B>
 PYPTO_HIDDEN PYPTO_OUTLINE void compare_walk(uint8_t* to, AscendC::TPosition position, const Operand<S>& a, B b,
-                               AscendC::CMPMODE mode, uint32_t repeats, uint32_t lanes)
+                                             AscendC::CMPMODE mode, uint32_t repeats, uint32_t lanes)
 {
     on_write(position, to, uint64_t{repeats} * lanes / 8, PIPE_V);
     report<8, false>(a, repeats, lanes);

@@ -121,7 +121,7 @@ PYPTO_INLINE void put_index(T* to, uint32_t index)
 /* One result a repeat. `pitch`: results from one to the next, in units of the order. */
 template <typename Op, typename T>
 PYPTO_HIDDEN PYPTO_OUTLINE void whole(const AscendC::LocalTensor<T>& dst, const Operand<T>& src, int32_t pitch,
-                        const Coverage& covered, AscendC::ReduceOrder order)
+                                      const Coverage& covered, AscendC::ReduceOrder order)
 {
     using AscendC::ReduceOrder;
     on_instruction(PIPE_V);
@@ -161,7 +161,7 @@ PYPTO_HIDDEN PYPTO_OUTLINE void whole(const AscendC::LocalTensor<T>& dst, const 
 /* Eight results a repeat, one for each block. `pitch` in eight results. */
 template <typename Op, typename T>
 PYPTO_HIDDEN PYPTO_OUTLINE void blocks(const AscendC::LocalTensor<T>& dst, const Operand<T>& src, int32_t pitch,
-                         const Coverage& covered)
+                                       const Coverage& covered)
 {
     constexpr uint32_t groups = kBlockBytes / sizeof(T) / 8; /* of a block */
     on_instruction(PIPE_V);
@@ -186,7 +186,7 @@ PYPTO_HIDDEN PYPTO_OUTLINE void blocks(const AscendC::LocalTensor<T>& dst, const
 /* Sums of neighbours: E / 2 results a repeat. `pitch` in 128 bytes. */
 template <typename T>
 PYPTO_HIDDEN PYPTO_OUTLINE void pairs(const AscendC::LocalTensor<T>& dst, const Operand<T>& src, int32_t pitch,
-                        const Coverage& covered)
+                                      const Coverage& covered)
 {
     constexpr uint32_t lanes = kRepeatBytes / sizeof(T);
     on_instruction(PIPE_V);

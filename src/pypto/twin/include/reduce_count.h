@@ -16,7 +16,7 @@ PYPTO_INLINE void leave_partial_mask() { set_mask(3, 0); }
 /* dst[0] = extreme value, dst[1] = its index r * E + lane as raw bits if `with_index`. */
 template <typename Op, typename T>
 PYPTO_HIDDEN PYPTO_OUTLINE void extreme(const AscendC::LocalTensor<T>& dst, const Operand<T>& src,
-                          const Coverage& covered, bool with_index)
+                                        const Coverage& covered, bool with_index)
 {
     constexpr uint32_t lanes = kRepeatBytes / sizeof(T);
     report<8, false>(src, covered.repeats, lanes);

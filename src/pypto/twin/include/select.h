@@ -46,7 +46,7 @@ struct RawTensor {
 /* `bits` advances by `pitch` bytes a repeat: E / 8, or 0 when one set serves all repeats. */
 template <typename T, typename B>
 PYPTO_HIDDEN PYPTO_OUTLINE void select_walk(const Operand<T>& d, const uint8_t* bits, uint32_t pitch,
-                              const Operand<T>& a, const B& b, const Coverage& covered)
+                                            const Operand<T>& a, const B& b, const Coverage& covered)
 {
     using Raw = RawLanes<T>;
     constexpr uint32_t lanes = kRepeatBytes / sizeof(T);

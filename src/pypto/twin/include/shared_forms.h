@@ -7,7 +7,7 @@
 namespace pypto_twin {
 
 PYPTO_SHARED uint32_t step_bits(uint32_t bits[], uint32_t most, uint32_t lanes, uint64_t low,
-                                        uint64_t high)
+                                uint64_t high)
 {
     uint32_t steps = 0;
 #pragma GCC unroll 1

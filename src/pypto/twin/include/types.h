@@ -52,9 +52,7 @@ enum KernelMetaType {
  * what is marked PYPTO_SHARED (bodies in shared_*.h) and what instances.h lists are only declared:
  * they come from an object file, the twin compiled with PYPTO_TWIN_SUPPORT and the same flags. */
 #define PYPTO_HIDDEN __attribute__((visibility("hidden")))
-#if defined(PYPTO_TWIN_SUPPORT)
-#define PYPTO_SHARED PYPTO_HIDDEN PYPTO_OUTLINE
-#elif defined(PYPTO_TWIN_LINKED)
+#if defined(PYPTO_TWIN_SUPPORT) || defined(PYPTO_TWIN_LINKED)
 #define PYPTO_SHARED PYPTO_HIDDEN
 #else
 #define PYPTO_SHARED static __attribute__((unused)) PYPTO_OUTLINE

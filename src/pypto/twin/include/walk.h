@@ -161,7 +161,7 @@ PYPTO_INLINE void walk_dense(const F f, uint32_t count, D* d, const S*... s)
 
 /* Cuts the mask of a repeat into steps of `lanes` lanes; how many steps there are up to the last lane. */
 PYPTO_SHARED uint32_t step_bits(uint32_t bits[], uint32_t most, uint32_t lanes, uint64_t low,
-                                        uint64_t high);
+                                uint64_t high);
 
 /* d = f(s...) in the lanes of every repeat whose bit is set. */
 template <typename F, typename D, typename... S>
@@ -278,14 +278,14 @@ struct Loops {
 
 template <typename F, typename D, typename... S>
 PYPTO_HIDDEN PYPTO_OUTLINE void Loops<F, D, S...>::dense(const void* f, uint32_t count,
-                                            const Operand<uint8_t>* operands)
+                                                         const Operand<uint8_t>* operands)
 {
     run_dense(*static_cast<const F*>(f), count, operands, typename IndicesOf<sizeof...(S)>::type{});
 }
 
 template <typename F, typename D, typename... S>
 PYPTO_HIDDEN PYPTO_OUTLINE void Loops<F, D, S...>::strided(const void* f, uint32_t repeats, uint64_t low,
-                                              uint64_t high, const Operand<uint8_t>* operands)
+                                                           uint64_t high, const Operand<uint8_t>* operands)
 {
     run_strided(*static_cast<const F*>(f), repeats, low, high, operands,
                 typename IndicesOf<sizeof...(S)>::type{});
