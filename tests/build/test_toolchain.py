@@ -160,7 +160,7 @@ def test_a_warm_process_does_not_start_the_compiler(
     assert compiler.count() == 3
     again = toolchain_for(CacheStore(store.wanted), str(compiler.path), 121.0)
     assert compiler.count() == 3
-    assert again._replace(timeout=first.timeout) == first
+    assert replace(again, timeout=first.timeout) == first
 
 
 @pytest.mark.parametrize(
@@ -242,7 +242,7 @@ def test_the_precompiled_header_is_used(
 ) -> None:
     if toolchain.kind != "gcc":
         pytest.skip("-H is a flag of GCC")
-    shown = toolchain._replace(flags=(*toolchain.flags, "-H", "-Winvalid-pch"))
+    shown = replace(toolchain, flags=(*toolchain.flags, "-H", "-Winvalid-pch"))
     texts = texts_of("twice")
     steps.precompiled_header(store, shown)
     printed = compile_kernel(store, shown, str(tmp_path), texts.sources, texts.wrapper)

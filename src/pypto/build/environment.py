@@ -5,8 +5,8 @@ from __future__ import annotations
 import functools
 import os
 from collections.abc import Mapping
-from typing import NamedTuple
 
+from pypto._record import record
 from pypto.error import PyptoGeneralError
 
 __all__ = ["DEFAULT_TIMEOUT", "Environment", "environment", "read_environment"]
@@ -15,7 +15,8 @@ DEFAULT_TIMEOUT = 300.0
 """Seconds that one compiler run may take."""
 
 
-class Environment(NamedTuple):
+@record(frozen=True, slots=True)
+class Environment:
     """A snapshot: where the cache is, which compiler to use, how long it may run.
 
     ``cache_dir`` is absolute, or None where no home directory is known. ``timeout`` is in seconds.

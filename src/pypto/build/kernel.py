@@ -79,8 +79,8 @@ def compile_kernel(
         try:
             return _compile(store, toolchain, directory, kind, name)
         except CompilerError as error:
-            # Perhaps the precompiled header or the object was removed under the compiler's feet, or is damaged
-            # in a way that its size and time do not show.
+            # Perhaps the precompiled header or the object was removed under the compiler's feet,
+            # or is damaged in a way that its size and time do not show.
             if not store.rebuild_tool(steps.header_key(store, toolchain, kind)):
                 raise _with_kept_source(store, directory, name, error) from None
     return _compile(store, toolchain, directory, kind, name)
@@ -92,8 +92,7 @@ def _compile(
     prelude = steps.precompiled_header(store, toolchain, kind)
     links = {"twin": steps.TWIN, "tools": prelude}
     arguments = (
-        *toolchain.flags,
-        *steps.KINDS[kind],
+        *steps.kernel_flags(toolchain, kind),
         *(
             "-include",
             f"tools/{steps.PRELUDE}",

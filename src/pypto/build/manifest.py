@@ -9,8 +9,9 @@ from __future__ import annotations
 
 import hashlib
 import os
-from typing import Any, NamedTuple
+from typing import Any
 
+from pypto._record import record
 from pypto.build import files
 from pypto.build.record import Damaged, open_record, seal_record
 from pypto.build.store import CacheStore, entry_directory
@@ -21,7 +22,8 @@ _MAX_ROWS = 256
 """A value that differs on each call would otherwise let a manifest grow for ever."""
 
 
-class ManifestRow(NamedTuple):
+@record(frozen=True, slots=True)
+class ManifestRow:
     """``reads``: JSON that `elaborate.captures` wrote. ``entry``: the key it led to."""
 
     reads: Any

@@ -1,6 +1,6 @@
 """Records with a checksum: the `meta.json` of an entry or tool, and the rows of a manifest.
 
-Values on the path of a warm start are named tuples: making a dataclass costs a millisecond more.
+Values on the path of a warm start are records: making a dataclass costs half a millisecond more.
 """
 
 from __future__ import annotations
@@ -10,8 +10,9 @@ import json
 import os
 import time
 from collections.abc import Mapping
-from typing import Any, NamedTuple
+from typing import Any
 
+from pypto._record import record
 from pypto.build.files import file_digest
 
 __all__ = ["FORMAT", "META", "Damaged", "Entry", "FileRecord", "open_record", "seal_record"]
@@ -26,14 +27,16 @@ class Damaged(Exception):
     """A record or file is not what was written. Never leaves the build room."""
 
 
-class FileRecord(NamedTuple):
+@record(frozen=True, slots=True)
+class FileRecord:
     """Size in bytes and SHA-256 (hex) of one file of an entry."""
 
     size: int
     sha256: str
 
 
-class Entry(NamedTuple):
+@record(frozen=True, slots=True)
+class Entry:
     """A published directory: its files (name relative to it) and the maker's own ``data`` (JSON).
 
     ``created`` is in seconds since 1970.

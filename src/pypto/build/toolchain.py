@@ -14,8 +14,9 @@ import os
 import stat
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
+from pypto._record import record
 from pypto.build import isa
 from pypto.build.environment import Environment, environment
 from pypto.build.memo import FileState, Memo, file_state
@@ -89,7 +90,8 @@ class CompilerError(BuildError):
         return type(self), (self.diagnostics, self.output, self.command, self.source)
 
 
-class HostToolchain(NamedTuple):
+@record(frozen=True, slots=True)
+class HostToolchain:
     """One host compiler as it is used.
 
     ``command``: absolute path and the arguments of CXX. ``kind``: gcc or clang. ``version``: first
@@ -109,7 +111,8 @@ class HostToolchain(NamedTuple):
     timeout: float
 
 
-class _Facts(NamedTuple):
+@record(frozen=True, slots=True)
+class _Facts:
     """What the compiler says about itself; independent of its path."""
 
     version_text: str

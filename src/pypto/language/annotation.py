@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, NoReturn, TypeAlias
 from pypto._record import record
 from pypto.error import Diagnostic, FeError, FeNotImplementedError, FeTypeError, FeValueError
 from pypto.ir.dtype import DataType
-from pypto.language.enums import StatusType, TileOpFormat
+from pypto.language.status import StatusType, TileOpFormat
 from pypto.language.symbolic import SymbolicScalar
 
 __all__ = ["MAX_RANK", "Axis", "NamedAxis", "Tensor", "TensorAnnotation"]

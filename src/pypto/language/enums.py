@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import enum
 
+from pypto.language.status import SatStatus, StatusType, TileOpFormat
+
 __all__ = [
     "AtomicRMWMode",
     "AtomicType",
@@ -26,32 +28,6 @@ __all__ = [
     "TopKAlgo",
     "TransMode",
 ]
-
-
-class TileOpFormat(enum.IntEnum):
-    """Storage order of a tensor: row-major, or the cube's fractal order."""
-
-    TILEOP_ND = 0
-    TILEOP_NZ = 1
-
-
-class StatusType(enum.Enum):
-    """What an axis of an annotation is when it is not a number.
-
-    ``DYN`` and ``DYNAMIC`` mean the same: the size may change from call to call without a new
-    compilation. ``STATIC``: each size has a compilation of its own.
-    """
-
-    DYN = "dyn"
-    DYNAMIC = "dynamic"
-    STATIC = "static"
-
-    @property
-    def is_dynamic(self) -> bool:
-        return self is not StatusType.STATIC
-
-    def __repr__(self) -> str:
-        return f"pypto.{self.name}"
 
 
 class CastMode(enum.IntEnum):
@@ -176,14 +152,6 @@ class AtomicRMWMode(enum.IntEnum):
     ADD = 0
     MIN = 1
     MAX = 2
-
-
-class SatStatus(enum.IntEnum):
-    """Whether conditions over symbolic scalars can hold together."""
-
-    SAT = 0
-    UNSAT = 1
-    UNKNOWN = 2
 
 
 class LogLevel(enum.IntEnum):

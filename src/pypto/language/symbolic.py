@@ -8,7 +8,7 @@ from typing import NoReturn
 
 from pypto.error import Diagnostic, FeTypeError, FeValueError
 from pypto.ir.expr import Apply, Expr, Symbol, apply, as_int, const, symbols_of
-from pypto.language.enums import SatStatus
+from pypto.language.status import SatStatus
 
 __all__ = ["FREE_SYMBOL", "SymbolicScalar", "dynamic"]
 

@@ -6,7 +6,7 @@ import os
 import types
 from collections.abc import Callable, Mapping
 from dataclasses import replace
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from pypto._collector import CollectorPause
 from pypto._record import record
@@ -48,7 +48,8 @@ class Request:
     kind: str = "fast"
 
 
-class Found(NamedTuple):
+@record(frozen=True, slots=True)
+class Found:
     """A binary and what must hold for it: ``signature`` with the values it was specialised for.
 
     ``reads``: what was captured. ``compiled``: made now. ``compilation``: only then, for dumps.
@@ -251,7 +252,8 @@ class Lookup:
         manifest.add_row(self.store, probe, manifest.ManifestRow(row.to_json(), row.entry))
 
 
-class _Row(NamedTuple):
+@record(frozen=True, slots=True)
+class _Row:
     """One row of a manifest: under these ``reads``, the binary of key ``entry``; or, without an
     entry, what the signature must become: values of ``specialised`` in it, ``alias`` as here."""
 

@@ -12,7 +12,7 @@ from pypto.error import Diagnostic, PyptoRtError, RtTypeError, RtValueError
 from pypto.ir.dtype import DataType
 from pypto.ir.signature import TensorSignature
 from pypto.language.annotation import TensorAnnotation
-from pypto.language.enums import StatusType
+from pypto.language.status import StatusType
 from pypto.runtime.parameters import Parameter
 
 if TYPE_CHECKING:
