@@ -3,8 +3,8 @@
 A test hands over one text with several kernels (``extern "C" __global__ ... void name(args)``) and
 gets callables back. Arguments are passed as the kernel declares them: NumPy arrays and torch
 tensors for ``GM_ADDR``, ctypes values for scalars and structures. The flags are those of the
-product; all texts of a test run share one precompiled header and one object file of the twin per kind
-of build, as kernels do. Build ``alone`` is the twin as headers and nothing else.
+product; all texts of a test run share one precompiled header and one object file of the twin per
+kind of build, as kernels do. Build ``alone`` is the twin as headers and nothing else.
 """
 
 from __future__ import annotations

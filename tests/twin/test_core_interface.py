@@ -96,7 +96,7 @@ class Args(ctypes.Structure):
     _fields_ = (("rows", ctypes.c_uint32), ("cols", ctypes.c_uint32), ("eps", ctypes.c_float))
 
 
-@pytest.mark.parametrize("build", ["fast", "count"])
+@pytest.mark.parametrize("build", ["fast", "count", "alone"])
 def test_names_of_the_core_chapters(
     twin: Harness, build: Build, capfd: pytest.CaptureFixture[str]
 ) -> None:

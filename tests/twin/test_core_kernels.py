@@ -272,9 +272,10 @@ class ScaleArgs(ctypes.Structure):
     _fields_ = (("n", ctypes.c_uint32), ("alpha", ctypes.c_float))
 
 
-@pytest.fixture(scope="module")
-def kernels(twin: Harness) -> dict[str, Kernel]:
-    return twin.compile(TEXT, NAMES, extra=("-Wall", "-Wextra", "-Werror"))
+@pytest.fixture(scope="module", params=["fast", "alone"])
+def kernels(twin: Harness, request: pytest.FixtureRequest) -> dict[str, Kernel]:
+    extra = ("-Wall", "-Wextra", "-Werror")
+    return twin.compile(TEXT, NAMES, build=request.param, extra=extra)
 
 
 def normal(*shape: int, seed: int = 0) -> np.ndarray:

@@ -185,7 +185,10 @@ def test_scalar_atomics_of_many_cores(kernels: dict[str, Kernel]) -> None:
     np.testing.assert_array_equal(data, [2 * 8 * 500, 8 * 500 - 1, *[500] * 8])
 
 
-@pytest.mark.parametrize("build", [(), ("-DPYPTO_TWIN_COUNT",)])
+@pytest.mark.parametrize(
+    "build",
+    [(), ("-DPYPTO_TWIN_COUNT",), ("-DPYPTO_TWIN_LINKED",), ("-DPYPTO_TWIN_SUPPORT",)],
+)
 @pytest.mark.parametrize("level", ["x86-64-v2", "x86-64-v3"])
 def test_headers_parse_cleanly_at_every_level(level: str, build: tuple[str, ...]) -> None:
     flags = [flag for flag in FLAGS if not flag.startswith("-march")]
