@@ -17,8 +17,8 @@ from pypto.elaborate.source import KernelSource
 from pypto.elaborate.statements import STATEMENTS, ReturnSignal, execute
 from pypto.elaborate.syntax import check
 from pypto.elaborate.values import Item, Known, Scalar
-from pypto.error import Diagnostic, ParserError, raise_diagnostics
-from pypto.ir.expr import Expr, Symbol, const
+from pypto.error import Diagnostic, ParserError, Span, raise_diagnostics
+from pypto.ir.expr import Expr, Symbol, apply, const
 from pypto.ir.signature import CallSignature, ConstantSignature, ScalarSignature, TensorSignature
 from pypto.ir.tensor import Buffer, Kernel, Param, TensorType
 
@@ -117,8 +117,10 @@ def _parameters(
     tensors = 0
     for index, (name, given) in enumerate(zip(signature.names, signature.parameters, strict=True)):
         if isinstance(given, TensorSignature):
+            span = parameter_span(kernel, name)
             type = TensorType(given.dtype, _shape(name, index, given, context.axes))
-            buffer = Buffer(name, type, index, parameter_span(kernel, name))
+            buffer = Buffer(name, type, index, span)
+            _tie_named_axes(context, buffer, span)
             context.builder.memory[buffer] = signature.alias[tensors]
             tensors += 1
             items[name] = buffer
@@ -146,6 +148,16 @@ def _shape(
         else:
             sizes.append(axes.setdefault(label, Symbol(label, index, axis)))
     return tuple(sizes)
+
+
+def _tie_named_axes(context: Context, buffer: Buffer, span: Span) -> None:
+    """Every call checks that axes of one name have one size: the kernel knows the first only."""
+    assert buffer.param is not None
+    for axis, size in enumerate(buffer.type.shape):
+        if isinstance(size, Symbol) and (size.param, size.axis) != (buffer.param, axis):
+            own = Symbol(f"{buffer.name}.shape[{axis}]", buffer.param, axis)
+            message = f"axes named '{size.name}' must be equal"
+            context.builder.require(apply("eq", size, own), message, span)
 
 
 def _param(
