@@ -87,7 +87,8 @@ def _version_increment() -> Callable[[tuple[Any, ...]], None]:
 
     public = torch.autograd.graph.increment_version
     direct = getattr(torch._C, "_increment_version", None)
-    probe = torch.zeros(1)
+    with torch.inference_mode(False):  # the first call may be inside it; those have no counter
+        probe = torch.zeros(1)
     for function in (direct, public):
         if function is None:
             continue
