@@ -83,6 +83,7 @@ class _Selector:
         self.places: list[dict[Node, Local]] = [{}]  # innermost last; phases push their own
         self.blocks_of: list[dict[Local, Local]] = [{}]
         self.users = _users(stage)
+        self.invariants: dict[Node, bool] = {}
         self.stored = {n for _, n in stage.stores}
         self.levels = _levels(stage, layout) if form == "chunks" else {}
 
@@ -106,13 +107,15 @@ class _Selector:
             return True
         if self.form == "chunks":
             return False
-        extent = self.layout.extent(node)
-        if any(extent.outer) or not all(
-            self.invariant(o) for o in node.operands if isinstance(o, Node)
-        ):
-            return False
-        varies = extent.row if self.form == "rows" else extent.col
-        return not varies
+        known = self.invariants.get(node)
+        if known is None:
+            extent = self.layout.extent(node)
+            varies = extent.row if self.form == "rows" else extent.col
+            known = not (varies or any(extent.outer)) and all(
+                self.invariant(o) for o in node.operands if isinstance(o, Node)
+            )
+            self.invariants[node] = known
+        return known
 
     # --- driver ---
 
