@@ -7,6 +7,7 @@ signatures with ``==`` follows Python, where ``1 == True == 1.0``; keys tell suc
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import replace
 
 from pypto._record import record
@@ -77,6 +78,16 @@ class CallSignature:
             return self.parameters[self.names.index(name)]
         except ValueError:
             raise KeyError(name) from None
+
+    def with_constants(self, values: Mapping[str, object]) -> CallSignature:
+        """A copy in which every constant is the one of that name in ``values``."""
+        changed = tuple(
+            ConstantSignature(values[name])
+            if isinstance(parameter, ConstantSignature)
+            else parameter
+            for name, parameter in zip(self.names, self.parameters, strict=True)
+        )
+        return replace(self, parameters=changed)
 
     def specialised(self, values: dict[str, object]) -> CallSignature:
         """A copy in which the scalar parameters of ``values`` are constants of these values."""

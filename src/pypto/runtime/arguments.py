@@ -8,7 +8,6 @@ checks the values and makes the :class:`CallSignature` that a binary is looked u
 
 from __future__ import annotations
 
-import dataclasses
 import enum
 import inspect
 import operator
@@ -277,43 +276,16 @@ def _is_plain(value: object) -> bool:
 
 
 def _comparison(expected: object) -> Callable[[object], bool]:
-    """A function that tells whether a value has the content that ``expected`` has now."""
-    wanted = _content(expected)
+    """A function that tells whether a value has the content that ``expected`` has now: by the
+    digest that keys are made of, so that launcher and cache agree."""
+    from pypto.elaborate.digests import Undigestible, digest
+
+    wanted = digest(expected)
 
     def same(value: object) -> bool:
-        return type(value) is type(expected) and _content(value) == wanted
+        try:
+            return digest(value) == wanted
+        except Undigestible:
+            return False  # the lookup says what is wrong with the value
 
     return same
-
-
-def _content(value: object) -> object:
-    """A comparable copy of a value, exact to type and printed form."""
-    kind = type(value)
-    if kind in (tuple, list):
-        return (kind, tuple(map(_content, value)))  # type: ignore[call-overload]
-    if kind is dict:
-        items = value.items()  # type: ignore[attr-defined]
-        return (kind, tuple((_content(key), _content(item)) for key, item in items))
-    if dataclasses.is_dataclass(value) and not isinstance(value, type):
-        fields = dataclasses.fields(value)
-        return (kind, tuple((f.name, _content(getattr(value, f.name))) for f in fields))
-    if kind in _PLAIN:
-        return (kind, repr(value))
-    if type(value).__module__ == "numpy" and hasattr(value, "dtype") and not _has_length(value):
-        return (kind, repr(value))
-    return _Same(value)
-
-
-class _Same:
-    """Equal when it holds the same object; keeps the object alive, so its id stays its own."""
-
-    __slots__ = ("value",)
-
-    def __init__(self, value: object) -> None:
-        self.value = value
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, _Same) and other.value is self.value
-
-    def __hash__(self) -> int:
-        return id(self.value)

@@ -43,12 +43,16 @@ _NEVER = 2**64 - 1  # an epoch that is never current
 
 
 class _Known:
-    """A binary found before, under which options, and the parameters it writes."""
+    """A binary found before, under which options, and the parameters it writes.
 
-    __slots__ = ("found", "options_key", "whole", "written")
+    ``constants``: digests of what constant arguments held then; the objects may change later.
+    """
+
+    __slots__ = ("constants", "found", "options_key", "whole", "written")
 
     def __init__(self, found: Found, options_key: str) -> None:
         self.found = found
+        self.constants = _constant_digests(found.signature)
         self.options_key = options_key
         self.written = frozenset(found.entry.data["written"])
         self.whole = frozenset(found.entry.data["whole"])
@@ -132,7 +136,7 @@ class Kernel:
         epoch, scope = launcher.epoch(), launcher.scope()
         if _options.epoch() != options_epoch:
             epoch = _NEVER  # another thread changed options meanwhile: for this call only
-        variant = self._make_variant(known.found, epoch, scope)
+        variant = self._make_variant(known.found, request, epoch, scope)
         self.dispatcher(load=True).add(variant)
         if variant(args) is False:
             raise PyptoGeneralError(
@@ -160,14 +164,16 @@ class Kernel:
         key = request.options.as_key()
         function = self.source.function
         for known in self.known:
-            if known.options_key != key or not _covers(known.found.signature, request):
+            if known.options_key != key or not _covers(known, request):
                 continue
             if all(evaluate(r, function) == r.digest for r in known.found.reads):
                 return known
         return None
 
-    def _make_variant(self, found: Found, epoch: int, scope: object) -> Any:
+    def _make_variant(self, found: Found, request: Request, epoch: int, scope: object) -> Any:
         launcher, runtime = PROCESS.tools()
+        # The constants of this call: those that the binary was found with may have changed since.
+        signature = found.signature.with_constants(request.values)
         data = found.entry.data
         binary = cpu.load(found.entry.path("kernel.so"), data["symbol"])
         rows = self._captures(found.reads)
@@ -175,7 +181,7 @@ class Kernel:
             entry=binary.address,
             runtime=runtime.address,
             owner=(binary.owner, runtime.owner),
-            params=variant_params(found.signature),
+            params=variant_params(signature),
             ints=tuple(tuple(i) for i in data["ints"]),
             floats=tuple(data["floats"]),
             alias=found.signature.alias,
@@ -237,26 +243,41 @@ class Kernel:
             _dump.write(levels, self.name, directory)
 
 
-def _covers(signature: CallSignature, request: Request) -> bool:
-    """True when a binary for ``signature`` serves the request's call."""
-    from pypto.elaborate.digests import Undigestible, digest
+def _constant_digests(signature: CallSignature) -> dict[str, str]:
+    """What each constant of the signature holds now. A found binary's are digestible: its key
+    was made of them."""
+    from pypto.elaborate.digests import digest
     from pypto.ir.signature import ConstantSignature
 
+    return {
+        name: digest(parameter.value)
+        for name, parameter in zip(signature.names, signature.parameters, strict=True)
+        if isinstance(parameter, ConstantSignature)
+    }
+
+
+def _covers(known: _Known, request: Request) -> bool:
+    """True when the binary serves the request's call."""
+    from pypto.elaborate.digests import Undigestible, digest
+
+    signature = known.found.signature
     if signature.alias != request.signature.alias:
         return False
     for name, have, want in zip(
         signature.names, signature.parameters, request.signature.parameters, strict=True
     ):
-        if isinstance(have, ConstantSignature):
-            if isinstance(want, TensorSignature):
+        held = known.constants.get(name)
+        if held is None:
+            if have != want:
                 return False
+        elif isinstance(want, TensorSignature):
+            return False
+        else:
             try:
-                if digest(have.value) != digest(request.values[name]):
+                if held != digest(request.values[name]):
                     return False
             except Undigestible:
                 return False  # the lookup says what is wrong with the value
-        elif have != want:
-            return False
     return True
 
 
