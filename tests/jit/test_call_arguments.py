@@ -31,6 +31,10 @@ def rows(a: T([D, 8], FP32), o: T([D], FP32)):
     o[:] = pypto.sum(a, -1)
 
 @jit
+def peak(a: T([D, D], FP32), o: T([D], FP32)):
+    o[:] = pypto.amax(a, -1)
+
+@jit
 def update(x: T([8], FP32), o: T([8], FP32)):
     o[:] = o + x
 
@@ -135,6 +139,17 @@ def test_empty_tensors(made: Any) -> None:
         sums = torch.empty(2)
         made.rows(torch.ones(2, 8), sums)
         assert torch.equal(sums, torch.tensor([8.0, 8.0]))
+
+
+def test_empty_outputs_excuse_no_wrong_shape(made: Any) -> None:
+    """With nothing to write, the sizes must fit all the same: on the first call and later."""
+    made.add(torch.empty(0, 8), torch.empty(0, 8), torch.empty(0, 8))
+    made.peak(torch.empty(0, 5), torch.empty(0))
+    for _ in range(2):
+        error = refusal(made.add, torch.empty(3, 8), torch.empty(2, 8), torch.empty(0, 8))
+        assert "3" in str(error)
+        refusal(made.peak, torch.empty(5, 0), torch.empty(0))
+        made.peak(torch.empty(0, 5), torch.empty(0))
 
 
 def test_one_element(made: Any) -> None:

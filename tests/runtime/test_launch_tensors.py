@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 import torch
 
-from .launching import FP32, Kernels
+from .launching import FP32, Kernels, Refused
 
 
 def triple(n: int = 4) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
@@ -79,6 +79,19 @@ def test_empty_input_with_written_elements_is_launched(kernels: Kernels) -> None
     dispatch = kernels.dispatcher(variant, names=("a", "o", "n"))
     assert ran(dispatch, torch.zeros(0), torch.zeros(3), 2)
     assert variant.launches == 1
+
+
+def test_conditions_hold_for_empty_outputs(kernels: Kernels) -> None:
+    """A kernel with conditions on its sizes decides itself, whatever it would write."""
+    tensor = ("tensor", FP32, (-1,))
+    for conditional in (False, True):
+        variant = kernels.variant("refuse_kernel", (tensor, tensor), conditional=conditional)
+        dispatch = kernels.dispatcher(variant, names=("a", "o"))
+        if conditional:
+            with pytest.raises(Refused):
+                dispatch(torch.zeros(3), torch.zeros(0))
+        else:
+            assert ran(dispatch, torch.zeros(3), torch.zeros(0))
 
 
 def test_contiguity(kernels: Kernels) -> None:

@@ -194,6 +194,7 @@ class Kernel:
             explain=_Explain(self.source, found),
             epoch=epoch,
             scope=scope,
+            conditional=bool(data["conditions"]),
         )
 
     def _captures(self, reads: tuple[CapturedRead, ...]) -> tuple[object, ...]:

@@ -54,6 +54,7 @@ typedef struct {
     Py_ssize_t* tensors; /* parameter of each tensor, in order */
     Py_ssize_t* alias;   /* class of each tensor */
     uint8_t* written;    /* of each tensor */
+    int conditional;     /* the kernel has conditions that a call must meet */
     IntSource* ints;
     Py_ssize_t* floats;
     Capture* captures;
@@ -229,7 +230,8 @@ static Match arguments_fit(const Variant* self, PyObject* const* args, Slot* slo
         fits = tensor_fits(&self->params[at], args[at], &slots[at]);
     }
     if (fits != 1) return fits < 0 ? FAILED : MISFIT;
-    if (writes_nothing(self, slots)) return FITS_EMPTY;
+    /* Conditions on sizes hold for empty outputs, too: only the kernel's own code knows them. */
+    if (writes_nothing(self, slots)) return self->conditional ? FITS : FITS_EMPTY;
     return alias_fits(self, slots) ? FITS : MISFIT;
 }
 

@@ -7,7 +7,7 @@
 PyDoc_STRVAR(
     variant_doc,
     "Variant(entry, runtime, owner, params, ints, floats, alias, written, captures, explain,\n"
-    "        epoch=None, scope=None)\n\n"
+    "        epoch=None, scope=None, conditional=False)\n\n"
     "A compiled kernel and what a call must match to be run by it.\n\n"
     "entry: address of the PyptoKernel of a loaded binary; runtime: address of the PyptoRuntime;\n"
     "owner: any object that keeps both loaded.\n"
@@ -26,7 +26,8 @@ PyDoc_STRVAR(
     "  of an attribute, or a container and Ellipsis: the container itself, compared by value.\n"
     "explain(code, args): called when the kernel refuses the call; raises.\n"
     "epoch, scope: the options' epoch() and scope() under which the binary was looked up; read\n"
-    "  them before the options. Default: now.\n\n"
+    "  them before the options. Default: now.\n"
+    "conditional: the kernel has conditions that a call must meet, with empty outputs, too.\n\n"
     "Calling a variant with a tuple of all arguments checks and runs it; it returns False, and\n"
     "does nothing, when the arguments do not fit. Epoch, scope and captures are not checked.");
 
@@ -245,14 +246,16 @@ static int parse_entry(Variant* self, unsigned long long entry, unsigned long lo
 
 static PyObject* variant_new(PyTypeObject* type, PyObject* args, PyObject* kwargs) {
     static char* keywords[] = {"entry", "runtime",  "owner",   "params", "ints",  "floats", "alias",
-                               "written", "captures", "explain", "epoch",  "scope", NULL};
+                               "written", "captures", "explain", "epoch",  "scope", "conditional", NULL};
     unsigned long long entry, runtime;
     PyObject *owner, *params, *ints, *floats, *alias, *written, *captures, *explain;
     PyObject *epoch = Py_None, *scope = NULL;
+    int conditional = 0;
     if (!PyArg_ParseTupleAndKeywords(
-            args, kwargs, "KKOO!O!O!O!O!O!O|OO:Variant", keywords, &entry, &runtime, &owner,
+            args, kwargs, "KKOO!O!O!O!O!O!O|OOp:Variant", keywords, &entry, &runtime, &owner,
             &PyTuple_Type, &params, &PyTuple_Type, &ints, &PyTuple_Type, &floats, &PyTuple_Type,
-            &alias, &PyTuple_Type, &written, &PyTuple_Type, &captures, &explain, &epoch, &scope))
+            &alias, &PyTuple_Type, &written, &PyTuple_Type, &captures, &explain, &epoch, &scope,
+            &conditional))
         return NULL;
     Variant* self = (Variant*)type->tp_alloc(type, 0);
     if (!self) return NULL;
@@ -260,6 +263,7 @@ static PyObject* variant_new(PyTypeObject* type, PyObject* args, PyObject* kwarg
     self->owner = owner;
     Py_INCREF(explain);
     self->explain = explain;
+    self->conditional = conditional;
     self->epoch = epoch == Py_None ? current_epoch : PyLong_AsUnsignedLongLong(epoch);
     if (PyErr_Occurred()) goto failed;
     if (scope) {

@@ -95,9 +95,9 @@ class Variant:
     and nothing done, when the arguments do not fit; epoch, scope and captures are not checked."""
 
     __slots__ = (
-        "__weakref__", "_alias", "_arrays", "_captures", "_explain", "_floats", "_ints", "_params",
-        "_run_alone", "_run_beside", "_runtime", "_scope", "_tensors", "_written", "epoch",
-        "launches", "owner",
+        "__weakref__", "_alias", "_arrays", "_captures", "_conditional", "_explain", "_floats",
+        "_ints", "_params", "_run_alone", "_run_beside", "_runtime", "_scope", "_tensors",
+        "_written", "epoch", "launches", "owner",
     )  # fmt: skip
 
     def __init__(
@@ -114,6 +114,7 @@ class Variant:
         explain: Callable[[int, tuple[Any, ...]], Any],
         epoch: int | None = None,
         scope: object = ABSENT,
+        conditional: bool = False,
     ) -> None:
         for value in (params, ints, floats, alias, written, captures):
             if not isinstance(value, tuple):
@@ -124,6 +125,7 @@ class Variant:
         self.epoch = STATE.epoch if epoch is None else epoch
         self.launches = 0
         self._explain = explain
+        self._conditional = conditional
         self._scope = STATE.scope() if scope is ABSENT else scope
         self._run_alone, self._run_beside = _functions(entry, runtime)
         self._runtime = runtime
@@ -194,7 +196,8 @@ class Variant:
                 return None
             found.append(view)
         if not any(w and v.bytes for w, v in zip(self._written, found, strict=True)):
-            return lambda: None
+            # Conditions on sizes hold for empty outputs, too: only the kernel's code knows them.
+            return (lambda: self._launch(args, found, scalars)) if self._conditional else _nothing
         if not self._alias_fits(found):
             return None
         return lambda: self._launch(args, found, scalars)
@@ -230,6 +233,10 @@ class Variant:
         written = tuple(args[i] for i, w in zip(self._tensors, self._written, strict=True) if w)
         if written and STATE.reader is not None:
             STATE.reader.increment_version(written)
+
+
+def _nothing() -> None:
+    """Runs a kernel that would write nothing."""
 
 
 def _functions(entry: int, runtime: int) -> tuple[Any, Any]:
