@@ -135,15 +135,40 @@ def _render_span(span: Span) -> list[str]:
     width = len(str(source.first_line + last - 1))
     out = [f"  --> {span.location}"]
     for number in range(first, last + 1):
-        line = source.lines[number - 1].expandtabs(4).rstrip()
-        out.append(f"  {source.first_line + number - 1:>{width}} | {line}")
+        raw = source.lines[number - 1].rstrip()
+        out.append(f"  {source.first_line + number - 1:>{width}} | {_shown(raw)}")
         if number == span.line:
-            raw = source.lines[number - 1]
-            start = len(raw[: span.column].expandtabs(4))
-            end = span.end_column if span.end_line == span.line else len(raw.rstrip())
-            carets = max(1, len(raw[:end].expandtabs(4)) - start)
+            end = span.end_column if span.end_line == span.line else len(raw)
+            start = _cells(raw[: span.column])
+            carets = max(1, _cells(raw[:end]) - start)
             out.append(f"  {'':>{width}} | {' ' * start}{'^' * carets}")
     return out
+
+
+def _shown(text: str) -> str:
+    """A source line as it is printed: tabs as spaces, no characters that move the cursor."""
+    text = text.expandtabs(4)
+    return text if text.isprintable() else "".join(c if _is_shown(c) else " " for c in text)
+
+
+def _is_shown(character: str) -> bool:
+    from unicodedata import category  # loaded only for text that is not ASCII
+
+    return category(character) not in ("Cc", "Zl", "Zp")
+
+
+def _cells(text: str) -> int:
+    """How many terminal cells ``text``, the start of a source line, takes when it is shown."""
+    text = text.expandtabs(4)
+    return len(text) if text.isascii() else sum(map(_cell, text))
+
+
+def _cell(character: str) -> int:
+    from unicodedata import category, east_asian_width
+
+    if category(character) in ("Mn", "Me", "Cf"):
+        return 0  # drawn onto the character before, or not drawn
+    return 2 if east_asian_width(character) in "WF" else 1
 
 
 class PyptoError(Exception):

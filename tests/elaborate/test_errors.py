@@ -397,6 +397,141 @@ def test_a_control_flow_that_python_decides(shop: Workshop) -> None:
     ]
 
 
+# --- dtypes ---
+
+DTYPES = {
+    "h": "pypto.DT_FP16",
+    "b": "pypto.DT_BF16",
+    "f": "FP32",
+    "i": "pypto.DT_INT32",
+    "s": "pypto.DT_INT16",
+    "c": "pypto.DT_INT8",
+    "u": "pypto.DT_UINT8",
+    "l": "pypto.DT_INT64",
+}
+OPERANDS = ", ".join(f"{name}: T([8], {dtype})" for name, dtype in DTYPES.items())
+
+
+def dtype_error(shop: Workshop, line: str) -> str:
+    return shop.message(f"def k({OPERANDS}):\n    {line}\n    f[:] = f\n")
+
+
+def test_the_narrower_operand_is_to_be_cast(shop: Workshop) -> None:
+    assert dtype_error(shop, "y = h + f") == (
+        "ErrCode: FC0001  add: operands have different dtypes\n"
+        "  expected  one dtype\n"
+        "  got       DT_FP16 for 'input' and DT_FP32 for 'other'\n"
+        "  --> k.py:4:9\n"
+        f"  3 | def k({OPERANDS}):\n"
+        "  4 |     y = h + f\n"
+        "    |         ^\n"
+        "  help: cast to the wider dtype: pypto.cast(h, pypto.DT_FP32)"
+    )
+
+
+@pytest.mark.parametrize(
+    ("line", "carets", "help"),
+    [
+        ("y = f * pypto.exp(h)", "pypto.exp(h)", "pypto.cast(pypto.exp(h), pypto.DT_FP32)"),
+        ("y = h - b", "h - b", "pypto.cast(h, pypto.DT_FP32) and pypto.cast(b, pypto.DT_FP32)"),
+        ("y = pypto.maximum(i, h)", "i", "pypto.cast(i, pypto.DT_FP16)"),
+        ("y = pypto.maximum(i, b)", "i",
+         "pypto.cast(pypto.cast(i, pypto.DT_FP32), pypto.DT_BF16)"),
+        ("y = s + i", "s", "pypto.cast(pypto.cast(s, pypto.DT_FP32), pypto.DT_INT32)"),
+        ("y = pypto.pow(c, u)", "pypto.pow(c, u)",
+         "pypto.cast(pypto.cast(c, pypto.DT_FP16), pypto.DT_INT16) and "
+         "pypto.cast(pypto.cast(u, pypto.DT_FP16), pypto.DT_INT16)"),
+        ("f += h", "h", "pypto.cast(h, pypto.DT_FP32)"),
+        ("h += f", "h", "pypto.cast(h, pypto.DT_FP32)"),
+        ("y = h.add(f)", "h.add(f)", "pypto.cast(…, pypto.DT_FP32)"),
+        ("y = f + (h * 2 + h * 3 + h * 4 + h * 5 + h * 6 + h * 7)",
+         "h * 2 + h * 3 + h * 4 + h * 5 + h * 6 + h * 7", "pypto.cast(…, pypto.DT_FP32)"),
+    ],
+)  # fmt: skip
+def test_the_proposed_cast(shop: Workshop, line: str, carets: str, help: str) -> None:
+    (diagnostic,) = shop.error(f"def k({OPERANDS}):\n    {line}\n    f[:] = f\n").diagnostics
+    assert diagnostic.help == f"cast to the wider dtype: {help}"
+    assert diagnostic.span is not None and diagnostic.span.text() == carets
+
+
+@pytest.mark.parametrize(
+    ("line", "help"),
+    [
+        ("y = c + 1", "cast the operand: pypto.cast(pypto.cast(c, pypto.DT_FP16), pypto.DT_INT16)"),
+        ("y = pypto.exp(i)", "cast the operand: pypto.cast(i, pypto.DT_FP32)"),
+        ("y = l + l", "cast the operand: pypto.cast(l, pypto.DT_INT32)"),
+        ("y = i + 0.5", "use an int, or cast the tensor: pypto.cast(i, pypto.DT_FP32)"),
+        ("y = pypto.cast(l, pypto.DT_FP16)",
+         "cast in two steps: pypto.cast(pypto.cast(l, pypto.DT_FP32), pypto.DT_FP16)"),
+        ("y = pypto.cast(c, pypto.DT_BOOL)", None),
+    ],
+)  # fmt: skip
+def test_the_way_to_a_dtype_that_is_taken(shop: Workshop, line: str, help: str | None) -> None:
+    (diagnostic,) = shop.error(f"def k({OPERANDS}):\n    {line}\n    f[:] = f\n").diagnostics
+    assert diagnostic.help == help
+
+
+def test_every_proposed_cast_is_one_that_compiles(shop: Workshop) -> None:
+    """Whatever two dtypes meet, the help's own words make the addition legal."""
+    for a in "hbfis":
+        for b in "hbfis":
+            if a == b:
+                continue
+            head = f"def k({OPERANDS}):\n    f[:] = f\n"
+            (diagnostic,) = shop.error(f"{head}    y = {a} + {b}\n").diagnostics
+            assert diagnostic.help is not None
+            casts = diagnostic.help.removeprefix("cast to the wider dtype: ").split(" and ")
+            terms = {name: name for name in (a, b)}
+            for cast in casts:
+                terms[next(n for n in terms if f"({n}," in cast)] = cast
+            assert "add" in shop.ir(f"{head}    y = {terms[a]} + {terms[b]}\n")
+
+
+# --- characters of other widths ---
+
+
+@pytest.mark.parametrize(
+    ("line", "start", "carets"),
+    [
+        ("甲 = '加'; o[:] = missing", 22, 7),  # 2 cells each
+        ("t = 'ｆｕｌｌ'; o[:] = missing", 27, 7),
+        ("t = '🎉'; o[:] = missing", 21, 7),
+        ("t = 'e\u0301e'; o[:] = missing", 21, 7),  # a combining accent
+        ("t = '🎉\u200d🎉'; o[:] = missing", 23, 7),
+        ("t = 'é'; o[:] = missing", 20, 7),
+        ("t = '\tä\t'; o[:] = missing", 26, 7),
+        ("t\t= '加'; o[:] = missing", 23, 7),
+        ("o[:] = pypto.加(x)", 11, 8),
+    ],
+)
+def test_carets_stand_below_what_they_mean(
+    shop: Workshop, line: str, start: int, carets: int
+) -> None:
+    lines = shop.message(body(line)).splitlines()
+    shown = next(n for n, text in enumerate(lines) if text.startswith("  4 | "))
+    assert lines[shown] == "  4 | " + f"    {line}".expandtabs(4)
+    assert lines[shown + 1] == f"    | {' ' * start}{'^' * carets}"
+
+
+def test_a_wide_message(shop: Workshop) -> None:
+    assert shop.message("def 加(甲: T([8], FP32), o: T([8], FP32)):\n\to[:] = 甲 + 乙\n", "加") == (
+        "ErrCode: F00004  name '乙' is not defined\n"
+        "  --> k.py:4:13\n"
+        "  3 | def 加(甲: T([8], FP32), o: T([8], FP32)):\n"
+        "  4 |     o[:] = 甲 + 乙\n"
+        "    |                 ^^\n"
+        "  help: define it, or pass it as a parameter"
+    )
+
+
+def test_control_characters_are_shown_as_spaces(shop: Workshop) -> None:
+    lines = shop.message(body("t = '\x1b[31m\x08'; o[:] = missing")).splitlines()
+    assert lines[3:5] == [
+        "  4 |     t = ' [31m '; o[:] = missing",
+        "    |                          ^^^^^^^",
+    ]
+
+
 # --- size (T32) ---
 
 

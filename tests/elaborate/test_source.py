@@ -290,7 +290,7 @@ def test_unicode_names_are_compared_in_normal_form(shop: Workshop) -> None:
         "  --> k.py:7:17\n"
         "  6 |     # 注释\n"
         "  7 |     出[:] = fi + 未知\n"
-        "    |                 ^^\n"
+        "    |                  ^^^^\n"
         "  help: define it, or pass it as a parameter"
     )
 

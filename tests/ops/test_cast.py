@@ -9,12 +9,12 @@ import pytest
 import torch
 
 from pypto.ir.dtype import DataType
-from pypto.ops.functions import _CASTS
+from pypto.ops.casts import CASTS
 from tests.ops.batch import Batch
 from tests.ops.checks import Case
 
 MODES = ("NONE", "RINT", "FLOOR", "CEIL", "ROUND", "TRUNC")
-SOURCES = tuple(_CASTS)
+SOURCES = tuple(CASTS)
 
 
 def torch_dtype(dtype: DataType) -> torch.dtype:
@@ -55,7 +55,7 @@ def casts() -> dict[DataType, Case]:
     for source in SOURCES:
         params, lines = [f"x: pypto.Tensor([D], pypto.{source})"], []
         outputs = []
-        for target in sorted(_CASTS[source]):
+        for target in sorted(CASTS[source]):
             for mode, sat in modes_of(source, target):
                 name = f"{target.short}_{mode}_{sat}"
                 params.append(f"{name}: pypto.Tensor([D], pypto.{target})")
@@ -76,7 +76,7 @@ def casts() -> dict[DataType, Case]:
 def results(source: DataType) -> dict[str, torch.Tensor]:
     case = casts()[source]
     x = values_of(source)
-    kinds = {f"{t.short}_{m}_{s}": t for t in _CASTS[source] for m, s in modes_of(source, t)}
+    kinds = {f"{t.short}_{m}_{s}": t for t in CASTS[source] for m, s in modes_of(source, t)}
     outputs = {n: torch.full(x.shape, 77).to(torch_dtype(kinds[n])) for n in case.names[1:]}
     assert case.variant.run(x, *outputs.values()) == 0
     return outputs
@@ -112,7 +112,7 @@ def to_float(x: torch.Tensor, kind: torch.dtype, mode: str) -> torch.Tensor:
 
 
 PAIRS = [
-    (s, t, m, o) for s in SOURCES for t in sorted(_CASTS[s]) for m, o in modes_of(s, t)
+    (s, t, m, o) for s in SOURCES for t in sorted(CASTS[s]) for m, o in modes_of(s, t)
 ]  # fmt: skip
 
 

@@ -121,6 +121,8 @@ def _tensor_operator(
     spans = [span] * len(operands)
     if isinstance(node, cst.BinaryOperation):
         spans = [frame.span(node.left), frame.span(node.right)]
+    elif isinstance(node, cst.AugAssign):
+        spans = [frame.span(node.target), frame.span(node.value)]
     names = [p.name for p in spec.params]
     arguments = dict(zip(names, zip(operands, spans, strict=True), strict=False))
     return apply_operation(frame, spec, (), arguments, span, frame.name_for(node))

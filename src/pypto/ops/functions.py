@@ -10,6 +10,7 @@ from pypto.ir.expr import const
 from pypto.ir.tensor import Compute, TensorType, Value
 from pypto.language.enums import CastMode, PrecisionType, SaturationMode
 from pypto.ops.arithmetic import FLOATS, NUMBERS, Lower
+from pypto.ops.casts import CASTS, cast_text
 from pypto.ops.lowering import BF16, F16, F32, I8, I16, I32, I64, U8, Lowering
 from pypto.ops.shapes import broadcast
 from pypto.ops.spec import OpCall, OpParam, OpSpec
@@ -57,30 +58,20 @@ def _lower_relu(build: Lowering, use: Compute) -> Value:
 
 # --- cast ---
 
-_CASTS: dict[DataType, frozenset[DataType]] = {
-    F32: frozenset({F16, F32, BF16, I64, I32, I16}),
-    F16: frozenset({F32, F16, BF16, I32, I16, I8, U8}),
-    BF16: frozenset({F32, F16, BF16, I32}),
-    I32: frozenset({F32, I32, I64, I16, F16}),
-    I16: frozenset({F32, I16, F16}),
-    I64: frozenset({F32, I64, I32}),
-    U8: frozenset({F16, U8}),
-    I8: frozenset({F16, I8}),
-}
-
 
 def _infer_cast(call: OpCall) -> TensorType:
     source = call.check_dtype("input")
     target = call.args["dtype"]
     assert isinstance(target, DataType)
-    if target not in _CASTS[source]:
-        known = ", ".join(str(d) for d in sorted(_CASTS[source]))
+    if target not in CASTS[source]:
+        known = ", ".join(str(d) for d in sorted(CASTS[source]))
+        way = cast_text(call.text("input"), source, target)
         call.fail(
             DtypeError,
             f"cast from {source} to {target} is not available on this target",
             expected=f"one of {known}",
             got=str(target),
-            help="cast in two steps through DT_FP32 or DT_FP16",
+            help=f"cast in two steps: {way}" if way else None,
             arg="dtype",
         )
     return TensorType(target, call.tensor("input").shape)
@@ -207,7 +198,7 @@ SPECS: tuple[OpSpec, ...] = (
             OpParam("mode", "enum", CastMode.CAST_NONE, CastMode),
             OpParam("satmode", "enum", SaturationMode.OFF, SaturationMode),
         ),
-        frozenset(_CASTS), _infer_cast, _lower_cast, "input.to(dtype)",
+        frozenset(CASTS), _infer_cast, _lower_cast, "input.to(dtype)",
         "The same numbers in another dtype. Integers wrap on overflow unless satmode is ON; "
         "floats are truncated to integers and rounded half to even to floats by default.",
     ),

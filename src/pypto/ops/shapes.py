@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from pypto.error import FeTypeError, FeValueError, ShapeError
+from pypto.error import DtypeError, FeTypeError, FeValueError, ShapeError
+from pypto.ir.dtype import DataType
 from pypto.ir.expr import Expr, apply, as_int, const
 from pypto.ir.tensor import TensorType, Value
+from pypto.ops.casts import cast_text, wider
 from pypto.ops.spec import OpCall
 
 __all__ = ["axis", "broadcast", "same_dtype", "show"]
@@ -78,29 +80,36 @@ def same_dtype(call: OpCall, first: str, second: str) -> None:
     if call.scalar(first) is not None or call.scalar(second) is not None:
         return
     a, b = call.tensor(first).dtype, call.tensor(second).dtype
-    if a != b:
-        from pypto.error import DtypeError
-
-        call.fail(
-            DtypeError,
-            f"{call.spec.name}: operands have different dtypes",
-            expected=f"{a} for '{second}', as '{first}' has",
-            got=str(b),
-            help=f"cast one of them: pypto.cast(…, pypto.{a})",
-            arg=second,
-        )
+    if a == b:
+        return
+    target = wider(a, b)
+    casts = [
+        (name, text)
+        for name, dtype in ((first, a), (second, b))
+        if dtype != target and (text := cast_text(call.text(name), dtype, target))
+    ]
+    call.fail(
+        DtypeError,
+        f"{call.spec.name}: operands have different dtypes",
+        expected="one dtype",
+        got=f"{a} for '{first}' and {b} for '{second}'",
+        help=f"cast to the wider dtype: {' and '.join(text for _, text in casts)}",
+        arg=casts[0][0] if len(casts) == 1 else None,
+    )
 
 
 def scalar_fits(call: OpCall, tensor: TensorType, name: str) -> None:
     """Refuse a float scalar beside an integer tensor."""
     scalar = call.scalar(name)
     if scalar is not None and scalar.kind == "float" and not tensor.dtype.is_float:
+        other = next(n for n, _ in call.tensors())
+        way = cast_text(call.text(other), tensor.dtype, DataType.DT_FP32)
         call.fail(
             FeTypeError,
             f"{call.spec.name}: a float scalar does not combine with a {tensor.dtype} tensor",
             expected="an int",
             got=str(scalar),
-            help="use an int, or cast the tensor to a float dtype first",
+            help=f"use an int, or cast the tensor: {way}" if way else "use an int",
             arg=name,
         )
 

@@ -10,6 +10,7 @@ from pypto.error import Diagnostic, DtypeError, FeTypeError, PyptoError, Span
 from pypto.ir.dtype import DataType
 from pypto.ir.expr import Expr
 from pypto.ir.tensor import Compute, TensorType, Value
+from pypto.ops.casts import cast_to_one_of
 
 if TYPE_CHECKING:
     from pypto.ops.lowering import Lowering
@@ -23,6 +24,7 @@ class _Required:
 
 
 REQUIRED = _Required()
+_QUOTED = 40  # characters of source text that a message repeats
 
 ParamKind = Literal["tensor", "operand", "int", "bool", "dtype", "enum", "dims"]
 
@@ -75,6 +77,13 @@ class OpCall:
         """Name and type of every tensor operand, in signature order."""
         return [(n, v.type) for n, v in self.args.items() if isinstance(v, Value)]
 
+    def text(self, name: str) -> str:
+        """The source text of argument ``name`` as messages quote it; ``…`` when it is long."""
+        span = self.arg_spans.get(name, self.span)
+        text = span.text()
+        short = span.line == span.end_line and 0 < len(text) <= _QUOTED
+        return text if short and span != self.span else "…"
+
     def fail(
         self,
         cls: type[PyptoError],
@@ -95,12 +104,13 @@ class OpCall:
         dtype = self.tensor(name).dtype
         if dtype not in self.spec.dtypes:
             allowed = ", ".join(str(d) for d in sorted(self.spec.dtypes))
+            way = cast_to_one_of(self.text(name), dtype, self.spec.dtypes)
             self.fail(
                 DtypeError,
                 f"{self.spec.name} does not take {dtype} on this target",
                 expected=f"one of {allowed}",
                 got=f"{dtype} for '{name}'",
-                help="cast the operand with pypto.cast first",
+                help=f"cast the operand: {way}" if way else None,
                 arg=name,
             )
         return dtype
