@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import linecache
 import subprocess
 import sys
 import traceback
@@ -121,6 +122,85 @@ def test_a_precondition(modules: Modules, golden: Callable[[str, str], None]) ->
     a = torch.ones(4, 8)
     made.k(a, a, torch.empty(4, 8))
     golden("errors/call-precondition", str(refusal(made.k, a, a[:2], torch.empty(4, 8))))
+
+
+def test_a_precondition_of_a_helper(modules: Modules, golden: Callable[[str, str], None]) -> None:
+    """The place is that of the operation, in the helper; a loop's iteration is any of them."""
+    made = modules.make("""
+        def join(a, b):
+            # the sizes must be equal
+            return a * 502 + b
+
+        @jit
+        def k(a: T([pypto.DYNAMIC, 8], FP32), b: T([pypto.DYNAMIC, 8], FP32),
+              o: T([pypto.DYNAMIC, 8], FP32), n: int, f: float, mode: str):
+            o[:] = join(a, b) * f + n
+    """)
+    a, scalars = torch.ones(4, 8), (3, 0.5, "fast")
+    made.k(a, a, torch.empty(4, 8), *scalars)
+    error = refusal(made.k, a, a[:2], torch.empty(4, 8), *scalars)
+    golden("errors/call-precondition-of-a-helper", str(error))
+
+
+def test_each_occurrence_of_a_kernel_names_its_own_place(modules: Modules) -> None:
+    """Kernels of one text share a binary, which knows nothing of files and lines."""
+    text = """
+        @jit
+        def k(x: T([pypto.DYNAMIC], FP32), y: T([pypto.DYNAMIC], FP32),
+              o: T([pypto.DYNAMIC], FP32)):
+            o[:] = x * 503 + y
+    """
+    before = entries()
+    places = []
+    for kernel in (modules.make(text).k, modules.make("\n\n" + text).k):
+        kernel(X, X, X.clone())
+        places += str(refusal(kernel, X, X[:4], X.clone())).splitlines()[2:3]
+    assert places == ["  --> m1.py:8:12", "  --> m2.py:10:12"]
+    assert len(entries() - before) == 1
+
+
+ARITHMETIC = {
+    "overflow": ("y = x * 504\n    o[:] = y + (n * n + 1)", (2**32, 1)),
+    "overflow on the way": ("o[:] = x + 505 + (n * n) // (n * n - 1)", (2**32, 1)),
+    "division": ("o[:] = x + (506 + n) // m + n % m", (7, 0)),
+    "division of floats": ("o[:] = x * (n / m) + 507", (7, 0)),
+}
+
+
+@pytest.mark.parametrize("name", ARITHMETIC)
+def test_scalar_expressions_without_a_value(
+    modules: Modules, name: str, golden: Callable[[str, str], None]
+) -> None:
+    body, numbers = ARITHMETIC[name]
+    kernel = modules.make(f"""
+        @jit
+        def k(x: T([8], FP32), o: T([8], FP32), n: int, m: int):
+            {body.replace("    ", "            ")}
+    """).k
+    kernel(X, X.clone(), 2, 3)
+    golden(f"errors/call-{name.replace(' ', '-')}", str(refusal(kernel, X, X.clone(), *numbers)))
+
+
+def test_the_place_when_the_text_of_a_helper_is_gone(modules: Modules) -> None:
+    """Then only the line within the function is known."""
+    helper = modules.make("def join(a, b):\n    return a * 508 + b\n", name="joining")
+    made = modules.make("""
+        @jit
+        def k(a: T([pypto.DYNAMIC], FP32), b: T([pypto.DYNAMIC], FP32),
+              o: T([pypto.DYNAMIC], FP32)):
+            o[:] = join(a, b)
+    """)
+    made.join = helper.join
+    made.k(X, X, X.clone())
+    path = modules.directory / "joining.py"
+    path.write_text("# nothing\n")
+    linecache.clearcache()
+    assert str(refusal(made.k, X, X[:4], X.clone())) == (
+        "ErrCode: F00002  k: add needs a.shape[0] == b.shape[0] "
+        "(annotate an axis of size 1 as 1 to broadcast)\n"
+        "  got       a [8], b [4], o [8]\n"
+        "  needed at join+2 (function+line)"
+    )
 
 
 def test_the_proposed_tile_works(modules: Modules) -> None:

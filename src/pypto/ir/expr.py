@@ -12,7 +12,21 @@ from typing import Literal
 
 from pypto._record import record
 
-__all__ = ["Apply", "Const", "Expr", "Kind", "Symbol", "apply", "as_int", "const", "symbols_of"]
+__all__ = [
+    "INT64",
+    "Apply",
+    "Const",
+    "Expr",
+    "Kind",
+    "Symbol",
+    "apply",
+    "as_int",
+    "const",
+    "evaluate",
+    "symbols_of",
+]
+
+INT64 = range(-(2**63), 2**63)
 
 Kind = Literal["int", "float", "bool"]
 
@@ -259,6 +273,34 @@ def symbols_of(expr: Expr) -> set[Symbol]:
     if isinstance(expr, Apply):
         return set().union(*(symbols_of(a) for a in expr.args))
     return set()
+
+
+def evaluate(expr: Expr, value_of: Callable[[Symbol], int | float | bool]) -> int | float | bool:
+    """``expr`` computed as the launch code computes it, from the values of its symbols.
+
+    Raises OverflowError where an integer leaves 64 bits, on the way too, and ZeroDivisionError.
+    """
+    if isinstance(expr, Const):
+        return expr.value
+    if isinstance(expr, Symbol):
+        return value_of(expr)
+    assert isinstance(expr, Apply)
+    first = evaluate(expr.args[0], value_of)
+    if expr.op == "select":
+        return evaluate(expr.args[1 if first else 2], value_of)
+    if expr.op in ("and", "or") and bool(first) is (expr.op == "or"):
+        return bool(first)
+    if len(expr.args) == 1:
+        return _checked(_FOLD[expr.op](first))
+    for argument in expr.args[1:]:
+        first = _checked(_FOLD[expr.op](first, evaluate(argument, value_of)))
+    return first
+
+
+def _checked(value: int | float | bool) -> int | float | bool:
+    if isinstance(value, int) and value not in INT64:
+        raise OverflowError("a value that does not fit into 64 bits")
+    return value
 
 
 _INFIX = {

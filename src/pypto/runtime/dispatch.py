@@ -15,15 +15,7 @@ from pypto._options.modes import CompStage, RunMode
 from pypto._traceback import full_tracebacks, outside
 from pypto.build.steps import KINDS
 from pypto.elaborate.captures import CapturedRead, Unreadable, evaluate, launcher_rows
-from pypto.error import (
-    Diagnostic,
-    FeValueError,
-    ParserError,
-    PyptoError,
-    PyptoGeneralError,
-    RtValueError,
-    shown_file,
-)
+from pypto.error import FeValueError, PyptoError, PyptoGeneralError
 from pypto.ir.signature import CallSignature, TensorSignature
 from pypto.runtime import cpu
 from pypto.runtime.arguments import bind, classify, normalise, plain_scalars, variant_params
@@ -33,11 +25,12 @@ from pypto.runtime.tensor_checks import is_tensor
 from pypto.runtime.tools import PROCESS
 
 if TYPE_CHECKING:
+    from pypto.build.record import Entry
     from pypto.elaborate import KernelSource
+    from pypto.runtime.explain import Explanation
 
 __all__ = ["Kernel"]
 
-_OVERFLOW, _DIVISION, _PRECONDITION = 1, 2, 16  # PyptoKernel.run's results
 _KNOWN = 64  # binaries that one kernel remembers; the launcher keeps as many variants
 _NEVER = 2**64 - 1  # an epoch that is never current
 
@@ -191,7 +184,7 @@ class Kernel:
                 if isinstance(s, TensorSignature)
             ),
             captures=rows,
-            explain=_Explain(self.source, found),
+            explain=_Explain(self.source, signature, request.options, found.entry),
             epoch=epoch,
             scope=scope,
             conditional=bool(data["conditions"]),
@@ -314,45 +307,17 @@ def _staging(options: Options, values: tuple[object, ...]) -> cpu.DeviceStaging 
 class _Explain:
     """Raises the error that a kernel's refusal of a call stands for."""
 
-    __slots__ = ("found", "name", "source")
+    __slots__ = ("_explanation", "_known")
 
-    def __init__(self, source: KernelSource, found: Found) -> None:
-        self.source = source
-        self.name = source.function.__name__
-        self.found = found
+    def __init__(
+        self, source: KernelSource, signature: CallSignature, options: Options, entry: Entry
+    ) -> None:
+        self._known = (source, signature, options, entry)
+        self._explanation: Explanation | None = None
 
     def __call__(self, code: int, args: tuple[object, ...]) -> NoReturn:
-        if code in (_OVERFLOW, _DIVISION):
-            what = "overflows 64 bits" if code == _OVERFLOW else "divides by zero"
-            raise RtValueError(
-                f"{self.name}: a size or scalar expression of the kernel {what} for these arguments"
-            )
-        condition = self.found.entry.data["conditions"][code - _PRECONDITION]
-        shapes = ", ".join(
-            f"{n} {list(v.shape)}" if is_tensor(v) else f"{n} {v!r}"
-            for n, v in zip(self.found.signature.names, args, strict=True)
-        )
-        raise RtValueError(
-            [
-                Diagnostic(
-                    RtValueError,
-                    RtValueError.default_code,
-                    f"{self.name}: {condition['text']}",
-                    got=shapes,
-                    notes=(f"needed at {_place(self.source, condition['where'])}",),
-                )
-            ]
-        )
+        if self._explanation is None:
+            from pypto.runtime.explain import Explanation
 
-
-def _place(source: KernelSource, relative: str) -> str:
-    """``file:line`` of ``label+line``, where the label is the kernel's own."""
-    label, _, line = relative.rpartition("+")
-    if label == source.function.__name__:
-        try:
-            text = source.text()
-        except ParserError:  # the file has changed since
-            pass
-        else:
-            return f"{shown_file(text.filename)}:{text.first_line + int(line) - 1}"
-    return f"{relative} (function+line)"
+            self._explanation = Explanation(*self._known)
+        raise self._explanation.error(code, args)
