@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from pypto.codegen.arguments import Arguments, Derived
 from pypto.codegen.comments import safe, source_line
-from pypto.codegen.names import Names, identifier
+from pypto.codegen.names import Names, kernel_name
 from pypto.codegen.plan import Globals, PlanWriter
 from pypto.codegen.values import host_expression
 from pypto.codegen.views import EntryView, KernelView, Statement, WrapperView
@@ -51,13 +51,13 @@ class _Writer:
     def __init__(self, program: Program, target: Target) -> None:
         self.program = program
         self.target = target
-        names = Names(("workspace",))
+        names = Names()
         self.arguments = Arguments()
         tensors = {p.buffer: names.new(p.name) for p in program.params if p.buffer is not None}
         tensors |= {b: names.new(b.name) for b in program.workspace}
         offsets = {b: self.arguments.offset(f"{tensors[b]}Offset") for b in program.workspace}
         self.shared = Globals(self.arguments, tensors, offsets)
-        self.name = identifier(program.name)
+        self.name = kernel_name(program.name)
         self.writers: list[tuple[TileStage, list[PlanWriter]]] = []
 
     def write(self) -> Generated:
@@ -174,7 +174,7 @@ class _Writer:
         ints: list[tuple[str, int, int] | tuple[str, int]] = []
         floats: list[int] = []
         names: dict[Symbol, str] = {}
-        unique = Names(("error", "args"))
+        unique = Names()
         for symbol in symbols:
             names[symbol] = unique.new(symbol.name.replace(".shape[", "_").replace("]", ""))
             if symbol.axis is not None:

@@ -26,12 +26,6 @@ from pypto.ir.tile import Area, Barrier, Block, Copy, Instr, Kind, Local, Plan
 
 __all__ = ["Globals", "PlanWriter"]
 
-_RESERVED = (
-    "inBuf", "outBuf", "headBuf", "tailBuf", "constBuf", "calc", "row", "col", "rows", "cols",
-    "pitch", "begin", "count", "run", "noPad", "left", "cores", "share", "first", "end", "tile",
-    "tiles", "group", "line", "args",
-    "inQue", "outQue", "headQue", "tailQue", "constQue", "calcBuf", "pipe",
-)  # fmt: skip
 _POSITIONS = {
     Area.IN: ("VECIN", "inQue_"), Area.OUT: ("VECOUT", "outQue_"),
     Area.HEAD: ("VECIN", "headQue_"), Area.TAIL: ("VECOUT", "tailQue_"),
@@ -120,8 +114,7 @@ class PlanWriter:
         return max(types, key=lambda t: (types.count(t), t.bytes, t))
 
     def _name_locals(self) -> None:
-        taken = (*_RESERVED, *(f"{t}_" for t in self.shared.tensors.values()))
-        names = Names(taken)
+        names = Names()
         for local in self.plan.locals():
             self.names[local] = names.new(local.name)
 
@@ -149,7 +142,7 @@ class PlanWriter:
     @property
     def _position(self) -> str:
         """Parameters that say where a step is."""
-        outer = "".join(f"int64_t o{n}, " for n in range(len(self.outer)))
+        outer = "".join(f"int64_t axis{n}, " for n in range(len(self.outer)))
         return {
             "run": "int64_t begin, uint32_t count",
             "rows": f"{outer}int64_t row, uint32_t rows",
@@ -158,7 +151,7 @@ class PlanWriter:
 
     @property
     def _tile_position(self) -> str:
-        outer = "".join(f"int64_t o{n}, " for n in range(len(self.outer)))
+        outer = "".join(f"int64_t axis{n}, " for n in range(len(self.outer)))
         return f"{outer}int64_t row"
 
     def _extent(self, kind: Kind, dtype: DataType) -> str:
@@ -296,7 +289,7 @@ class PlanWriter:
             return f"{member}[begin]" if copy.has_col and copy.kind is Kind.FULL else member
         text = ""
         sizes = [*self.outer, self.rows]
-        indices = [*(f"o{n}" for n in range(len(self.outer))), "row"]
+        indices = [*(f"axis{n}" for n in range(len(self.outer))), "row"]
         for present, index, size in zip([*copy.outer, copy.has_row], indices, sizes, strict=True):
             if present:
                 text = index if not text else f"({text} * {size} + {index})"
