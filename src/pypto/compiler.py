@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 
 from pypto import passes
 from pypto._options import Options
+from pypto._recursion import deep_recursion
 from pypto.codegen.comments import located
 from pypto.codegen.kernel import CallInputs, generate
 from pypto.codegen.render import render_cpu_wrapper, render_kernel
@@ -78,6 +79,7 @@ class Compilation:
         return located(self.texts[level], _sources(self.kernel))
 
 
+@deep_recursion()
 def compile_kernel(
     source: KernelSource,
     signature: CallSignature,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import sys
 from collections.abc import Callable
 from dataclasses import replace
 
@@ -179,3 +180,21 @@ def test_tensor_verifier() -> None:
     foreign = replace(store, buffer=local)
     with pytest.raises(PyptoGeneralError, match="is no buffer"):
         verify_tensor(replace(kernel, body=(load, foreign)))
+
+
+@pytest.mark.parametrize("length", [600, 1500])
+def test_long_chains(length: int) -> None:
+    """No walk of the compiler is bounded by the depth of Python's own stack."""
+    body = "\n    ".join(["t = x"] + ["t = t * 2 + x"] * (length // 2) + ["o[:] = t"])
+    limit = sys.getrecursionlimit()
+    text = f"{HEADER}def chain(x: {F}, o: {F}):\n    {body}\n"
+    variant = Batch().add(make_function(text, "chain"), X, X.clone())
+    assert variant.compilation.ascendc.count("Muls(") == length // 2
+    assert sys.getrecursionlimit() == limit
+
+
+def test_long_expressions() -> None:
+    """Sums of numbers and of sizes, too."""
+    sum_ = " + ".join(["x.shape[0] * s"] * 900)
+    text = f"{HEADER}def scale(x: {F}, o: {F}, s: int):\n    o[:] = x * ({sum_})\n"
+    Batch().add(make_function(text, "scale"), X, X.clone(), 3)

@@ -2,16 +2,12 @@
 
 from __future__ import annotations
 
-import contextlib
-import sys
-import threading
-from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from typing import NoReturn
 
 from pypto.error import Diagnostic, PyptoError, Span
 
-__all__ = ["Collector", "NeedValue", "Poisoned", "TooMany", "deep_recursion", "refuse"]
+__all__ = ["Collector", "NeedValue", "Poisoned", "TooMany", "refuse"]
 
 
 class Poisoned(Exception):
@@ -82,30 +78,3 @@ class Collector:
 
     def __bool__(self) -> bool:
         return bool(self.found)
-
-
-_DEPTH = 20_000
-_lock = threading.Lock()
-_users = 0
-_saved = 0
-
-
-@contextlib.contextmanager
-def deep_recursion() -> Iterator[None]:
-    """Let the tree walks below follow long sums and deep parentheses.
-
-    The limit is the interpreter's, so concurrent elaborations share one raise and one restore.
-    """
-    global _users, _saved
-    with _lock:
-        if _users == 0:
-            _saved = sys.getrecursionlimit()
-            sys.setrecursionlimit(max(_saved, _DEPTH))
-        _users += 1
-    try:
-        yield
-    finally:
-        with _lock:
-            _users -= 1
-            if _users == 0:
-                sys.setrecursionlimit(_saved)

@@ -7,9 +7,10 @@ from dataclasses import dataclass
 from types import CodeType
 
 from pypto._options import Options
+from pypto._recursion import deep_recursion
 from pypto.elaborate.annotations import check_annotations, parameter_span
 from pypto.elaborate.captures import CapturedRead
-from pypto.elaborate.diagnostics import NeedValue, TooMany, deep_recursion
+from pypto.elaborate.diagnostics import NeedValue, TooMany
 from pypto.elaborate.expressions import EXPRESSIONS
 from pypto.elaborate.machine import Context, Frame, Rebinding
 from pypto.elaborate.parse import ParsedFunction, parse

@@ -12,7 +12,8 @@ from typing import Any
 import libcst as cst
 from libcst.metadata import CodeRange, MetadataWrapper, PositionProvider
 
-from pypto.elaborate.diagnostics import deep_recursion, refuse
+from pypto._recursion import deep_recursion
+from pypto.elaborate.diagnostics import refuse
 from pypto.elaborate.source import KernelSource, token_digest
 from pypto.error import Diagnostic, ParserError, SourceText, Span
 
