@@ -366,6 +366,25 @@ def test_a_kernel_that_does_not_compile(
     assert entry.name == "k"
 
 
+@pytest.mark.parametrize(
+    ("extra", "missing"),
+    [
+        ("exit 0", "the twin (fast build): exit status 0, but it wrote no support.o"),
+        (
+            'case "$*" in *.gch) : > prelude.h.gch;; *support.o) : > support.o;; esac',
+            "kernel `k`: exit status 0, but it wrote no kernel.so",
+        ),
+    ],
+)
+def test_a_compiler_that_writes_nothing(
+    sources: Path, store: CacheStore, tmp_path: Path, extra: str, missing: str
+) -> None:
+    script = fake_compiler(tmp_path / "cxx", GNU_VERSION, extra)
+    error = failing(store, toolchain_for(store, str(script)))
+    assert str(error).splitlines()[0] == f"ErrCode: F63001  The C++ compiler failed on {missing}"
+    assert "| (it printed nothing)" in str(error)
+
+
 def test_an_undefined_symbol_is_found_at_build_time(
     sources: Path, store: CacheStore, toolchain: HostToolchain
 ) -> None:

@@ -83,6 +83,7 @@ def folder(tmp_path: Path) -> Path:
     (tmp_path / "broken.py").write_text(BROKEN)
     (tmp_path / "sizes.py").write_text(OPEN)
     (tmp_path / "nothing.py").write_text("X = 1\n")
+    (tmp_path / "notes.txt").write_text("X = 1\n")
     return tmp_path
 
 
@@ -144,6 +145,11 @@ def test_sizes_that_annotations_leave_open(folder: Path) -> None:
         (["missing.py"], "there is no file missing.py"),
         (["no_such_module"], "there is no module and no file 'no_such_module'"),
         (["no.such.module"], "there is no module 'no'"),
+        (["."], ". is a directory; name a file in it, or a module"),
+        (["cache/"], "cache/ is a directory; name a file in it, or a module"),
+        ([".kernels"], "'.kernels' is neither a Python file nor the name of a module"),
+        ([""], "'' is neither a Python file nor the name of a module"),
+        (["notes.txt"], "notes.txt is not a Python file: its name does not end in .py"),
         (["nothing.py"], "nothing.py has no kernel: no function with @pypto.frontend.jit"),
         (["kernels.py:third"], "kernels.py has no kernel 'third'; it has first, second"),
         (["kernels.py", "--shape", "x"], f"{SHAPE_FORM}, got 'x'"),

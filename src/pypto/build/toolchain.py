@@ -327,12 +327,17 @@ def invoke(
         if os.path.isdir(cwd):
             raise _unusable(toolchain.command, "", "", str(error.strerror)) from error
         raise
-    if done.ok:
+    ending = "" if done.ok else _ending(done, toolchain.timeout)
+    if done.ok and "-o" in arguments:
+        result = arguments[arguments.index("-o") + 1]
+        if not os.path.exists(os.path.join(cwd, result)):
+            ending = f"exit status 0, but it wrote no {result}"
+    if not ending:
         return done.output
     _raise_place_error(done.output, cwd)
     raise _compiler_error(
         what,
-        _ending(done, toolchain.timeout),
+        ending,
         toolchain.version,
         shlex.join(command),
         done.output,

@@ -158,7 +158,13 @@ def _kernels(text: str) -> dict[str, Any]:
 
 def _load(place: str) -> ModuleType:
     """Import the file or module. What it raises while it is imported is the user's to see."""
+    if os.path.isdir(place) and (os.sep in place or not place.isidentifier()):
+        raise _NotHere(f"{place} is a directory; name a file in it, or a module")
+    if os.path.isfile(place) and not place.endswith(".py"):
+        raise _NotHere(f"{place} is not a Python file: its name does not end in .py")
     if not (place.endswith(".py") or os.sep in place):
+        if not all(part.isidentifier() for part in place.split(".")):
+            raise _NotHere(f"'{place}' is neither a Python file nor the name of a module")
         sys.path.insert(0, os.getcwd())
         try:
             if importlib.util.find_spec(place) is None:

@@ -109,11 +109,16 @@ def _launcher_path(lookup: Lookup) -> str | None:
     except (steps.HeadersMissingError, CompilerError) as error:
         import warnings
 
-        reason = error.diagnostics[0].message
+        if isinstance(error, CompilerError):
+            advice = f"It printed: {error.output.strip()[:500] or 'nothing'}"
+        else:
+            advice = (
+                "Install the headers of this Python (Debian, Ubuntu: python3-dev; Fedora, "
+                "openEuler: python3-devel)."
+            )
         warnings.warn(
-            f"{reason}. Kernels run all the same, but a call takes tens of microseconds more. "
-            "Install the headers of this Python (Debian, Ubuntu: python3-dev; Fedora, openEuler: "
-            "python3-devel); PYPTO_LAUNCHER=python silences this warning.",
+            f"{error.diagnostics[0].message}. Kernels run all the same, but a call takes tens of "
+            f"microseconds more; PYPTO_LAUNCHER=python silences this warning. {advice}",
             PyptoWarning,
             stacklevel=2,
         )
