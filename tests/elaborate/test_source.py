@@ -77,7 +77,7 @@ def test_exec_of_a_string_has_no_text() -> None:
     assert str(caught.value) == (
         "ErrCode: F00005  the source of 'k' is not available: it was made by exec or eval from a "
         "string, which Python does not keep\n"
-        "  help: define the kernel in a file (or a notebook cell) that Python can read"
+        "  help: define it in a file (or a notebook cell) that Python can read"
     )
 
 

@@ -2,7 +2,12 @@
 
 from __future__ import annotations
 
+import importlib
 import linecache
+import py_compile
+import sys
+import zipfile
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -61,8 +66,125 @@ def test_text_that_python_does_not_keep() -> None:
     assert str(error) == (
         "ErrCode: F00005  the source of 'k' is not available: it was made by exec or eval from a "
         "string, which Python does not keep\n"
-        "  help: define the kernel in a file (or a notebook cell) that Python can read"
+        "  help: define it in a file (or a notebook cell) that Python can read"
     )
+
+
+# --- text that does not lie in a file of its own (T02): it works, or is refused, cached or not ---
+
+MODULE = (
+    HEADER
+    + """
+def helper(a):
+    return a * 2
+
+@jit
+def k(x: T([8], FP32), o: T([8], FP32)):
+    o[:] = helper(x) + 120
+
+@jit
+def other(x: T([8], FP32), o: T([8], FP32)):
+    o[:] = missing
+"""
+)
+
+
+@pytest.fixture
+def imported(modules: Modules, monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[..., Any]]:
+    """Import ``shipped`` from a directory or archive of the working directory."""
+    monkeypatch.syspath_prepend(str(modules.directory))
+
+    def load(place: str, name: str = "shipped") -> Any:
+        sys.modules.pop(name, None)
+        importlib.invalidate_caches()
+        with monkeypatch.context() as patch:
+            patch.syspath_prepend(str(modules.directory / place))
+            return importlib.import_module(name)
+
+    yield load
+    sys.modules.pop("shipped", None)
+
+
+def _compiled(directory: Path, text: str, name: str = "shipped") -> None:
+    """``directory`` holds the module as a ``.pyc`` file alone."""
+    directory.mkdir(exist_ok=True)
+    source = directory / f"{name}.py"
+    source.write_text(text)
+    py_compile.compile(str(source), cfile=str(directory / f"{name}.pyc"), doraise=True)
+    source.unlink()
+
+
+def test_a_zip_import(modules: Modules, imported: Callable[..., Any]) -> None:
+    with zipfile.ZipFile(modules.directory / "a.zip", "w") as archive:
+        archive.writestr("shipped.py", MODULE)
+    made = imported("a.zip")
+    assert torch.equal(result(made.k), X * 2 + 120)
+    assert str(refusal(made.other, X, X.clone())) == (
+        "ErrCode: F00004  name 'missing' is not defined\n"
+        "  --> a.zip/shipped.py:14:12\n"
+        "  13 | def other(x: T([8], FP32), o: T([8], FP32)):\n"
+        "  14 |     o[:] = missing\n"
+        "     |            ^^^^^^^\n"
+        "  help: did you mean 'min'?"
+    )
+
+
+NO_TEXT = (
+    "ErrCode: F00005  the source of '{name}' is not available: there is no file "
+    "{file} (only compiled code was loaded)\n"
+    "{place}"
+    "  help: define it in a file (or a notebook cell) that Python can read"
+)
+
+
+@pytest.mark.parametrize("warm", [False, True])
+def test_compiled_code_without_source(
+    modules: Modules, imported: Callable[..., Any], warm: bool
+) -> None:
+    """Refused, also when a module of the same code has left its binary in the cache."""
+    text = MODULE.replace("120", f"12{1 + warm}")
+    if warm:
+        modules.directory.joinpath("full").mkdir()
+        modules.directory.joinpath("full", "shipped.py").write_text(text)
+        assert torch.equal(result(imported("full").k), X * 2 + 122)
+    _compiled(modules.directory / "bare", text)
+    with zipfile.ZipFile(modules.directory / "b.zip", "w") as archive:
+        archive.write(modules.directory / "bare" / "shipped.pyc", "shipped.pyc")
+    for place in ("bare", "b.zip"):
+        made = imported(place)
+        message = NO_TEXT.format(name="k", file=modules.directory / "bare" / "shipped.py", place="")
+        assert str(refusal(made.k, X, X.clone())) == message
+        assert str(made.k.compile().error) == message
+
+
+@pytest.mark.parametrize("marked", [False, True])
+@pytest.mark.parametrize("warm", [False, True])
+def test_a_helper_without_source(
+    modules: Modules, imported: Callable[..., Any], warm: bool, marked: bool
+) -> None:
+    """The same of what a kernel calls; the message names the call."""
+    mark = "import pypto\n@pypto.frontend.function\n" if marked else ""
+    helper = f"{mark}def helper(a):\n    return a * {3 + warm} + {marked}\n"
+    text = f"{HEADER}from helping import helper\n\n@jit{MODULE.split('@jit')[1]}"
+    modules.directory.joinpath("shipped.py").write_text(text)
+    if warm:
+        modules.directory.joinpath("helping.py").write_text(helper)
+        assert torch.equal(result(imported(".").k), X * 4 + marked + 120)
+        modules.directory.joinpath("helping.py").unlink()
+    _compiled(modules.directory / "bare", helper, "helping")
+    sys.modules.pop("helping", None)
+    made = imported("bare")
+    try:
+        assert str(refusal(made.k, X, X.clone())) == NO_TEXT.format(
+            name="helper",
+            file=modules.directory / "bare" / "helping.py",
+            place="  --> shipped.py:8:12\n"
+            "  7 | def k(x: T([8], FP32), o: T([8], FP32)):\n"
+            "  8 |     o[:] = helper(x) + 120\n"
+            "    |            ^^^^^^^^^\n",
+        )
+    finally:
+        sys.modules.pop("helping", None)
 
 
 DEF = b"def k(x: T([8], FP32), o: T([8], FP32)):"

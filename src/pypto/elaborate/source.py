@@ -72,8 +72,8 @@ class KernelSource:
         """
         function = self.function
         name = label or function.__name__
-        if self.lines is None:
-            self._refuse(f"the source of '{function.__name__}' is not available: {self.missing}")
+        self.require_text()
+        assert self.lines is not None
         found = _cut(self.lines, function.__code__)
         if found is None or _stale(self, self.lines):
             self._refuse(
@@ -84,8 +84,17 @@ class KernelSource:
         first, lines = found
         return SourceText(name, self.filename, first, tuple(lines))
 
+    def require_text(self) -> None:
+        """Raises ParserError when there is no text.
+
+        Asked before the cache is: whether a kernel runs must not depend on what ran before.
+        """
+        if self.lines is None:
+            name = self.function.__name__
+            self._refuse(f"the source of '{name}' is not available: {self.missing}")
+
     def _refuse(self, message: str, help: str | None = None) -> NoReturn:
-        advice = help or "define the kernel in a file (or a notebook cell) that Python can read"
+        advice = help or "define it in a file (or a notebook cell) that Python can read"
         raise ParserError(
             [Diagnostic(ParserError, "F00005", message, help=advice)],
         )

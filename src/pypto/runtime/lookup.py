@@ -16,16 +16,17 @@ from pypto.build.record import Entry
 from pypto.build.steps import twin_digest
 from pypto.build.store import CacheStore, open_store
 from pypto.build.toolchain import HostToolchain, find_host_toolchain
-from pypto.elaborate.captures import CapturedRead, evaluate
+from pypto.elaborate.captures import CapturedRead, Unreadable, evaluate, follow
 from pypto.elaborate.digests import Undigestible, code_digest, digest
+from pypto.elaborate.source import KernelSource
 from pypto.error import BuildError, FeTypeError
 from pypto.ir.signature import CallSignature, ConstantSignature, TensorSignature
+from pypto.language.function import Function
 
 if TYPE_CHECKING:
     from pypto._options import Options
     from pypto.build.kernel import KernelTexts
     from pypto.compiler import Compilation
-    from pypto.elaborate import KernelSource
     from pypto.target import Target
 
 __all__ = ["Found", "Lookup", "Request"]
@@ -87,6 +88,7 @@ class Lookup:
 
         Raises PyptoError for whatever is wrong with the kernel or the compiler.
         """
+        request.source.require_text()
         try:
             found = self._stored(request)
         except BuildError:
@@ -140,6 +142,8 @@ class Lookup:
             if row is None:
                 return None
             if row.entry:
+                if any(_lacks_text(r, request.source.function) for r in row.reads):
+                    return None
                 entry = self.store.load(row.entry)
                 if entry is None:
                     return None
@@ -298,6 +302,17 @@ def _holds(read: CapturedRead, function: types.FunctionType, known: dict[str, st
     if place not in known:
         known[place] = evaluate(read, function)
     return known[place] == read.digest
+
+
+def _lacks_text(read: CapturedRead, function: types.FunctionType) -> bool:
+    """Whether ``read`` is a helper without text: the front end says so, cached or not."""
+    try:
+        helper = follow(read.path, function)
+    except Unreadable:
+        return False  # a name that must be absent
+    if isinstance(helper, Function):
+        helper = helper.function
+    return isinstance(helper, types.FunctionType) and KernelSource.of(helper).lines is None
 
 
 def _read_key(read: CapturedRead) -> tuple[str, str]:
