@@ -55,6 +55,70 @@ def test_augmented_assignment_writes_into_a_tensor(shop: Workshop) -> None:
     assert shop.ir(body("o[:] += x")).splitlines()[-1].startswith("  store o[:], %2")
 
 
+# --- augmented assignment to a result that has another name ---
+
+
+def test_augmented_assignment_to_a_shared_result(shop: Workshop) -> None:
+    """torch would change 'y' as well, a rebinding would not: a reader can rely on neither."""
+    assert shop.message(body("y = x + 1", "z = y", "z += 1", "o[:] = y * z")) == (
+        "ErrCode: F00007  'z +=' gives 'z' a new tensor, and the old one is used later by another "
+        "name; in torch that name would have the new values\n"
+        "  --> k.py:6:5\n"
+        "  5 |     z = y\n"
+        "  6 |     z += 1\n"
+        "    |     ^^^^^^\n"
+        "  the old tensor is used at k.py:7:12\n"
+        "  help: write z = z + ..., which leaves the old tensor as it is"
+    )
+
+
+@pytest.mark.parametrize(
+    "lines",
+    [
+        ["y = z = x + 1", "y *= 2", "o[:] = z"],
+        ["y = x + 1", "t = [y]", "y -= 2", "o[:] = t[0]"],
+        ["y = x + 1", "t = {'a': y}", "t['a'] /= 2", "o[:] = pypto.exp(y)"],
+        ["y = x + 1", "t = y", "y += y", "t[:] = y", "o[:] = t"],
+        ["acc = x * 0", "for i in range(3):", "    old = acc", "    acc += x", "o[:] = acc - old"],
+    ],
+)
+def test_other_forms_of_a_shared_result(shop: Workshop, lines: list[str]) -> None:
+    first = shop.error(body(*lines)).diagnostics[0]
+    assert "new tensor" in first.message or "result of an operation" in first.message
+
+
+def test_a_helper_that_changes_its_callers_result(shop: Workshop) -> None:
+    text = "def add(t):\n    t += 1\n    return t\n" + body(
+        "y = x * 2", "z = add(y)", "o[:] = y * z"
+    )
+    assert shop.message(text) == (
+        "ErrCode: F00007  't +=' gives 't' a new tensor, and the old one is used later by another "
+        "name; in torch that name would have the new values\n"
+        "  --> k.py:4:5\n"
+        "  3 | def add(t):\n"
+        "  4 |     t += 1\n"
+        "    |     ^^^^^^\n"
+        "  in 'add', called at k.py:8:9\n"
+        "  the old tensor is used at k.py:9:12\n"
+        "  help: write t = t + ..., which leaves the old tensor as it is"
+    )
+
+
+@pytest.mark.parametrize(
+    "lines",
+    [
+        ["y = x + 1", "y += 1", "o[:] = y"],
+        ["y = x + 1", "z = y", "z += y", "z *= z", "o[:] = z"],  # 'y' is not used any more
+        ["y = x + 1", "z = y", "z += 1", "y = z", "o[:] = y * z"],
+        ["y = x + 1", "z = y", "z += 1", "o[:] = z.reshape if False else z", "n = y.shape[0]"],
+        ["acc = x * 0", "for i in range(3):", "    acc += x", "o[:] = acc"],
+        ["y = x", "y += 1", "o[:] = x * y"],  # a parameter: written, as in torch
+    ],
+)
+def test_results_that_may_be_rebound(shop: Workshop, lines: list[str]) -> None:
+    assert "store o[:]" in shop.ir(body(*lines))
+
+
 # --- names ---
 
 

@@ -8,7 +8,7 @@ from pypto.elaborate import values as v
 from pypto.elaborate.arithmetic import BINARY, binary, items_of
 from pypto.elaborate.captures import path_text
 from pypto.elaborate.diagnostics import Poisoned, refuse
-from pypto.elaborate.machine import Frame, Rebinding, identifier
+from pypto.elaborate.machine import Frame, Rebinding, Replaced, identifier
 from pypto.elaborate.methods import refuse_shape_change
 from pypto.elaborate.scalars import python_call
 from pypto.elaborate.subscripts import is_whole
@@ -22,7 +22,7 @@ from pypto.error import (
     Span,
     UnsupportedSyntaxError,
 )
-from pypto.ir.tensor import Buffer
+from pypto.ir.tensor import Buffer, Value
 
 __all__ = ["annotated_assignment", "assign", "assignment", "augmented_assignment", "delete"]
 
@@ -186,6 +186,9 @@ def augmented_assignment(frame: Frame, node: cst.AugAssign) -> None:
         # As in torch, an augmented assignment to a tensor writes into it.
         write(frame, old, item, span, identifier(target))
         return
+    if isinstance(old, Value):
+        text, symbol = frame.span(target).text(), BINARY[sign][0]
+        frame.context.replaced[old] = Replaced(text, symbol, span, frame.call_notes())
     assign(frame, target, item, span)
 
 

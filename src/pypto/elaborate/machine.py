@@ -28,7 +28,7 @@ from pypto.ir.expr import Symbol, symbols_of
 from pypto.ir.tensor import Buffer, Value
 from pypto.language.symbolic import SymbolicScalar
 
-__all__ = ["Context", "Evaluate", "Execute", "Frame", "Rebinding", "identifier"]
+__all__ = ["Context", "Evaluate", "Execute", "Frame", "Rebinding", "Replaced", "identifier"]
 
 
 @dataclass(slots=True, eq=False)
@@ -39,6 +39,17 @@ class Rebinding:
     span: Span
     read_before: bool
     used_after: bool = False
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Replaced:
+    """``target += ...`` gave ``target`` a new tensor: whoever uses the old one by another name
+    might as well mean the new one, as in torch."""
+
+    target: str
+    sign: str
+    span: Span
+    notes: tuple[str, ...]  # the calls that led there
 
 
 @dataclass(slots=True, eq=False)
@@ -54,6 +65,7 @@ class Context:
     parsed: dict[types.CodeType, ParsedFunction] = field(default_factory=dict)
     options: Options = field(default_factory=Options)
     rebindings: list[Rebinding] = field(default_factory=list)
+    replaced: dict[Value, Replaced] = field(default_factory=dict)
     names: frozenset[str] = frozenset()  # of the kernel's parameters
     axes: dict[str, Symbol] = field(default_factory=dict)  # named dynamic axes
     steps: int = 0  # iterations of unrolled loops

@@ -54,7 +54,21 @@ def tensor_attribute(frame: Frame, tensor: Value | Buffer, name: str, span: Span
 
 def load(frame: Frame, item: Value | Buffer, span: Span) -> Value:
     """The elements of ``item`` now."""
-    return item if isinstance(item, Value) else frame.context.builder.load(item, span)
+    if isinstance(item, Buffer):
+        return frame.context.builder.load(item, span)
+    replaced = frame.context.replaced.get(item)
+    if replaced is not None:
+        target, sign = replaced.target, replaced.sign
+        refuse(
+            FeError,
+            f"'{target} {sign}=' gives '{target}' a new tensor, and the old one is used later by "
+            "another name; in torch that name would have the new values",
+            replaced.span,
+            code="F00007",
+            notes=(*replaced.notes, f"the old tensor is used at {span.location}"),
+            help=f"write {target} = {target} {sign} ..., which leaves the old tensor as it is",
+        )
+    return item
 
 
 def write(
