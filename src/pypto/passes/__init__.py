@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import math
+
 from pypto.error import raise_diagnostics
-from pypto.ir.tensor import Buffer, Compute, Kernel
+from pypto.ir.tensor import Buffer, Compute, Kernel, Value
 from pypto.ir.tile import Program
 from pypto.passes.decompose import Use, decompose
 from pypto.passes.fuse import Stage, fuse
@@ -26,7 +28,8 @@ def lower(kernel: Kernel, alias: tuple[int, ...], target: Target) -> Program:
     raise_diagnostics(check_tiles(uses, target))
     stages = fuse(simplify(primitive, same), Sizes(kernel.preconditions), same)
     barriers = _barriers(stages, same)
-    units = [_unit(stage, uses) for stage in stages]
+    tiled = _tiled(uses)
+    units = [_unit(stage, tiled) for stage in stages]
     planned = [
         plan_stage(stage, target, unit, sync)
         for stage, unit, sync in zip(stages, units, barriers, strict=True)
@@ -72,14 +75,22 @@ def _barriers(stages: list[Stage], same: dict[Buffer, Buffer]) -> list[bool]:
     return result
 
 
-def _unit(stage: Stage, uses: tuple[Use, ...]) -> int:
+def _tiled(uses: tuple[Use, ...]) -> dict[Value, tuple[int, Compute]]:
+    """Per value made for an operation with a tile: the operation, and where it stands."""
+    return {
+        primitive.result: (position, use.operation)
+        for position, use in enumerate(uses)
+        if use.operation.tile is not None
+        for primitive in use.primitives
+    }
+
+
+def _unit(stage: Stage, tiled: dict[Value, tuple[int, Compute]]) -> int:
     """Elements of the tile that was set last for an operation of the stage; 1 without one."""
-    made = {n.statement.result for n in stage.nodes if isinstance(n.statement, Compute)}
-    unit = 1
-    for use in uses:
-        tile = use.operation.tile
-        if tile is not None and any(p.result in made for p in use.primitives):
-            unit = 1
-            for size in clipped(tile, iteration_shape(use.operation)):
-                unit *= size
-    return unit
+    made = [n.value for n in stage.nodes if isinstance(n.statement, Compute)]
+    found = [tiled[value] for value in made if value in tiled]
+    if not found:
+        return 1
+    _, operation = max(found, key=lambda f: f[0])
+    assert operation.tile is not None
+    return math.prod(clipped(operation.tile, iteration_shape(operation)))

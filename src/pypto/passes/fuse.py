@@ -40,6 +40,7 @@ class Axis:
 
 
 Mapped: TypeAlias = tuple[Axis | None, ...]
+Key: TypeAlias = tuple[Value, Mapped]  # a stage computes a value once per mapping
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -56,6 +57,16 @@ class Node:
         return frozenset(a for a in self.axes if a is not None)
 
 
+@dataclass(frozen=True, slots=True)
+class _Mark:
+    """A stage's state before something was tried. Lists of axes are replaced, never changed."""
+
+    axes: list[Axis]
+    reduced: Axis | None
+    nodes: int
+    stores: int
+
+
 @dataclass(slots=True, eq=False)
 class Stage:
     """One tile space and what is computed in it, operands before users."""
@@ -63,20 +74,59 @@ class Stage:
     axes: list[Axis] = field(default_factory=list)
     reduced: Axis | None = None
     nodes: list[Node] = field(default_factory=list)
-    index: dict[tuple[Value, Mapped], Node] = field(default_factory=dict)
+    index: dict[Key, Node] = field(default_factory=dict)
     stores: list[tuple[Store, Node]] = field(default_factory=list)
+    written: dict[Buffer, tuple[Store, Node]] = field(default_factory=dict)  # by memory
+    loading: list[Node] = field(default_factory=list)
 
-    def copy(self) -> Stage:
-        return Stage(
-            list(self.axes), self.reduced, list(self.nodes), dict(self.index), list(self.stores)
-        )
+    def add(self, node: Node) -> None:
+        self.nodes.append(node)
+        self.index[(node.value, node.axes)] = node
+        if isinstance(node.statement, Load):
+            self.loading.append(node)
 
-    def become(self, other: Stage) -> None:
-        self.axes, self.reduced = other.axes, other.reduced
-        self.nodes, self.index, self.stores = other.nodes, other.index, other.stores
+    def write(self, memory: Buffer, store: Store, node: Node) -> None:
+        self.stores.append((store, node))
+        self.written[memory] = (store, node)
+
+    def mark(self) -> _Mark:
+        return _Mark(self.axes, self.reduced, len(self.nodes), len(self.stores))
+
+    def undo(self, mark: _Mark) -> None:
+        """Be again what the stage was at ``mark``."""
+        self.axes, self.reduced = mark.axes, mark.reduced
+        while len(self.nodes) > mark.nodes:
+            node = self.nodes.pop()
+            del self.index[(node.value, node.axes)]
+            if isinstance(node.statement, Load):
+                self.loading.pop()
+        while len(self.stores) > mark.stores:
+            self.stores.pop()
+            self.written.popitem()
 
     def loads(self) -> list[Load]:
-        return [n.statement for n in self.nodes if isinstance(n.statement, Load)]
+        return [n.statement for n in self.loading if isinstance(n.statement, Load)]
+
+
+@dataclass(frozen=True, slots=True)
+class _Open:
+    """A node that waits for its operands."""
+
+    value: Value
+    axes: Mapped
+    statement: Load | Compute
+    operands: tuple[Key | Expr, ...]
+
+    def missing(self, stage: Stage) -> Key | None:
+        """The first operand that ``stage`` has no node for."""
+        for operand in self.operands:
+            if not isinstance(operand, Expr) and operand not in stage.index:
+                return operand
+        return None
+
+    def node(self, stage: Stage) -> Node:
+        nodes = (o if isinstance(o, Expr) else stage.index[o] for o in self.operands)
+        return Node(self.value, self.axes, self.statement, tuple(nodes))
 
 
 class _Conflict(Exception):
@@ -130,19 +180,20 @@ class _Fusion:
     def _try(self, store: Store, stage: Stage) -> bool:
         """Pull ``store`` into ``stage``; False when it does not go (a new stage: try again)."""
         fresh = not stage.axes and not stage.nodes
-        draft = stage.copy()
-        mapping = self._map_store(store, draft)
-        if mapping is None or (not fresh and self._hazard(store, draft)):
+        before = stage.mark()
+        mapping = self._map_store(store, stage)
+        if mapping is None or (not fresh and self._hazard(store, stage)):
+            stage.undo(before)
             return False
         try:
-            node = self._place(self._spread(store), mapping, draft)
-            draft.stores.append((store, node))
-            self._check_loads(draft)
+            node = self._place(self._spread(store), mapping, stage)
+            stage.write(self.same[store.buffer], store, node)
+            self._check_loads(stage)
         except _Conflict as conflict:
+            stage.undo(before)
             if fresh:
                 self._hand_over(conflict.value, stage)
             return False
-        stage.become(draft)
         return True
 
     def _map_store(self, store: Store, stage: Stage) -> Mapped | None:
@@ -179,16 +230,13 @@ class _Fusion:
 
     def _hazard(self, store: Store, stage: Stage) -> bool:
         """True when a store already in the stage writes the same memory: order must be kept."""
-        memory = self.same[store.buffer]
-        return any(self.same[s.buffer] is memory for s, _ in stage.stores)
+        return self.same[store.buffer] in stage.written
 
     def _check_loads(self, stage: Stage) -> None:
         """Every load of memory that the stage writes must read just what its own tile writes."""
-        written = {self.same[s.buffer]: (s, n) for s, n in stage.stores}
-        for node in stage.nodes:
-            if not isinstance(node.statement, Load):
-                continue
-            found = written.get(self.same[node.statement.buffer])
+        for node in stage.loading:
+            assert isinstance(node.statement, Load)
+            found = stage.written.get(self.same[node.statement.buffer])
             if found is None:
                 continue
             store, target = found
@@ -211,7 +259,7 @@ class _Fusion:
         for earlier in self.stages:
             if earlier is stage:
                 break
-            seen += sum(self.same[s.buffer] is memory for s, _ in earlier.stores)
+            seen += memory in earlier.written
         return seen == self.version[load]
 
     def _statement(self, value: Value, stage: Stage) -> Load | Compute:
@@ -226,25 +274,31 @@ class _Fusion:
     # --- placing values ---
 
     def _place(self, value: Value, axes: Mapped, stage: Stage) -> Node:
-        known = stage.index.get((value, axes))
-        if known is not None:
-            return known
-        here = self.stages[-1]  # ``stage`` is a draft of it
-        statement = self._statement(value, here)
-        if isinstance(statement, Load):
-            if not self._readable(statement, here):
-                raise _Conflict(value)
-            node = Node(value, axes, statement)
-        elif statement.op in REDUCE:
-            node = Node(value, axes, statement, (self._place_reduced(statement, axes, stage),))
-        else:
-            node = Node(value, axes, statement, self._operands(statement, axes, stage))
-        stage.nodes.append(node)
-        stage.index[(value, axes)] = node
-        return node
+        """The node of ``value`` in ``stage``, made after those it needs. Not recursive: a chain
+        is as deep as the kernel is long."""
+        goal = (value, axes)
+        work = [] if goal in stage.index else [self._open(value, axes, stage)]
+        while work:
+            missing = work[-1].missing(stage)
+            if missing is None:
+                stage.add(work.pop().node(stage))
+            else:
+                work.append(self._open(*missing, stage))
+        return stage.index[goal]
 
-    def _operands(self, use: Compute, axes: Mapped, stage: Stage) -> tuple[Node | Expr, ...]:
-        operands: list[Node | Expr] = []
+    def _open(self, value: Value, axes: Mapped, stage: Stage) -> _Open:
+        """What ``value`` needs at ``stage``; a reduction claims its axis of the domain here."""
+        statement = self._statement(value, stage)
+        if isinstance(statement, Load):
+            if not self._readable(statement, stage):
+                raise _Conflict(value)
+            return _Open(value, axes, statement, ())
+        if statement.op in REDUCE:
+            return _Open(value, axes, statement, (self._reduced(statement, axes, stage),))
+        return _Open(value, axes, statement, self._operands(statement, axes))
+
+    def _operands(self, use: Compute, axes: Mapped) -> tuple[Key | Expr, ...]:
+        operands: list[Key | Expr] = []
         for argument in use.args:
             if isinstance(argument, Expr):
                 operands.append(argument)
@@ -258,10 +312,11 @@ class _Fusion:
                 None if as_int(self.sizes.canonical(s)) == 1 else a
                 for a, s in zip(mapped, shape, strict=True)
             )
-            operands.append(self._place(argument, mapped, stage))
+            operands.append((argument, mapped))
         return tuple(operands)
 
-    def _place_reduced(self, use: Compute, axes: Mapped, stage: Stage) -> Node:
+    def _reduced(self, use: Compute, axes: Mapped, stage: Stage) -> Key:
+        """The operand of a reduction, its last axis mapped to the axis reduced along."""
         (operand,) = use.args
         assert isinstance(operand, Value)
         size = self.sizes.canonical(operand.type.shape[-1])
@@ -274,7 +329,7 @@ class _Fusion:
         if inner is None:
             raise _Conflict(use.result)
         stage.reduced = inner
-        return self._place(operand, (*outer, inner), stage)
+        return operand, (*outer, inner)
 
     def _reduced_axis(self, stage: Stage, outer: Mapped, size: Expr) -> Axis | None:
         """The innermost axis of the domain as the one to reduce along; a new one when none fits."""
@@ -311,7 +366,7 @@ class _Fusion:
     def _first_overwrite(self, load: Load) -> int:
         memory, seen = self.same[load.buffer], 0
         for position, stage in enumerate(self.stages):
-            seen += sum(self.same[s.buffer] is memory for s, _ in stage.stores)
+            seen += memory in stage.written
             if seen > self.version.get(load, 0):
                 return position
         return len(self.stages)

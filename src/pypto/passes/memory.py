@@ -87,15 +87,14 @@ class _Positions:
 
     def __init__(self, draft: Draft) -> None:
         self.block_range: dict[int, tuple[int, int]] = {}  # id(block) -> first, last position
-        self.loops: list[tuple[int, int]] = []
         position = 0
         for block in draft.blocks():
             end = position + len(block.instrs) + 1
             self.block_range[id(block)] = (position, end)
             position = end + 1
         self.end = position
-        chunked = draft.form == "chunks"
-        self.loops = [self.block_range[id(p.step)] for p in draft.phases] if chunked else []
+        self.steps = [self.block_range[id(p.step)] for p in draft.phases]
+        self.loops = list(self.steps) if draft.form == "chunks" else []
         first = self.block_range[id(draft.head)][0]
         self.loops.append((first, self.end))  # the tile loop
 
@@ -111,7 +110,8 @@ class _Planner:
         self.positions = _Positions(draft)
         self.lives: dict[Local, _Life] = {}
         self.memory = Memory()
-        self.busy: dict[Slot, list[Local]] = {}
+        self.owner: dict[Slot, Local] = {}  # the first local of a slot
+        self.busy: dict[Slot, list[Local]] = {}  # locals of a slot that may still be needed
         self.makers: dict[Local, Instr] = {}  # the first instruction that writes a local
         self.home: dict[Local, Slot] = {}  # slots that queues dictate
 
@@ -168,6 +168,7 @@ class _Planner:
 
     def _occupy(self, slot: Slot, local: Local) -> None:
         local.slot = slot
+        self.owner.setdefault(slot, local)
         self.busy.setdefault(slot, []).append(local)
 
     def _assign(self, instr: Instr, position: int) -> None:
@@ -203,13 +204,16 @@ class _Planner:
             return False
         if slot.area in (Area.IN, Area.OUT) and not self._same_step(slot, life):
             return False
-        for user in self.busy[slot]:
+        # Locals get their slots in program order: who is not needed now never will be again.
+        users = [u for u in self.busy[slot] if self.lives[u].last >= life.first]
+        self.busy[slot] = users
+        for user in users:
             other = self.lives[user]
             if meeting is not None and other.last == meeting == life.first:
                 continue
             if other.first == life.last and self._in_place(user, local):
                 continue
-            if other.first <= life.last and other.last >= life.first:
+            if other.first <= life.last:
                 return False
         return True
 
@@ -220,14 +224,11 @@ class _Planner:
 
     def _same_step(self, slot: Slot, life: _Life) -> bool:
         """Queue slots are handed back each step: only locals of the same step may use one."""
-        owner = self.lives[self.busy[slot][0]]
+        owner = self.lives[self.owner[slot]]
         return any(
             first <= owner.first
             and owner.last <= last
             and first <= life.first
             and life.last <= last
-            for first, last in self._steps()
+            for first, last in self.positions.steps
         )
-
-    def _steps(self) -> list[tuple[int, int]]:
-        return [self.positions.block_range[id(p.step)] for p in self.draft.phases]

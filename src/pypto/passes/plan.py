@@ -35,15 +35,9 @@ class _Choice:
 def plan_stage(stage: Stage, target: Target, unit: int, sync: bool) -> TileStage:
     """``stage`` with memory and barriers planned. ``unit``: elements of the user's tile."""
     layout = merge_axes(stage)
-    lines = []
-    for node in stage.nodes:
-        if node.statement.span not in lines:
-            lines.append(node.statement.span)
-    for store, _ in stage.stores:
-        if store.span not in lines:
-            lines.append(store.span)
+    spans = [n.statement.span for n in stage.nodes] + [store.span for store, _ in stage.stores]
     plans = tuple(_plans(stage, layout, target, unit))
-    return TileStage(plans, sync, tuple(lines))
+    return TileStage(plans, sync, tuple(dict.fromkeys(spans)))
 
 
 def _plans(stage: Stage, layout: Layout, target: Target, unit: int) -> list[Plan]:

@@ -84,7 +84,10 @@ class _Selector:
         self.blocks_of: list[dict[Local, Local]] = [{}]
         self.users = _users(stage)
         self.invariants: dict[Node, bool] = {}
-        self.stored = {n for _, n in stage.stores}
+        self.stored = {n: s.buffer.name for s, n in reversed(stage.stores)}  # first store's name
+        self.homes: dict[Local, DraftBlock] = {}  # the block that loads or computes a local
+        self.loaded: set[Local] = set()
+        self.filled: set[Local] = set()  # by Duplicate, which fills whole blocks
         self.levels = _levels(stage, layout) if form == "chunks" else {}
 
     # --- kinds ---
@@ -151,7 +154,7 @@ class _Selector:
     def _phase(self, level: int, reduced: list[Node], stored: list[Node]) -> None:
         phase = DraftPhase()
         self.draft.phases.append(phase)
-        here = [n for n in reduced if self.levels[n] == level + 1]
+        here = dict.fromkeys(n for n in reduced if self.levels[n] == level + 1)
         needed = self._needed([o for n in here for o in n.operands if isinstance(o, Node)] + stored)
         self.places.append({})
         self.blocks_of.append({})
@@ -195,17 +198,19 @@ class _Selector:
         if name is None and isinstance(node.statement, Load):
             name = node.statement.buffer.name
         if name is None:
-            name = next((s.buffer.name for s, n in self.stage.stores if n is node), "t")
+            name = self.stored.get(node, "t")
         return Local(name, node.value.type.dtype, kind or self.kind(node))
 
-    def _keep(self, node: Node, local: Local) -> Local:
+    def _keep(self, node: Node, local: Local, block: DraftBlock) -> Local:
         self.places[-1][node] = local
+        self.homes.setdefault(local, block)
         return local
 
     def _node(self, node: Node, block: DraftBlock) -> None:
         statement = node.statement
         if isinstance(statement, Load):
-            local = self._keep(node, self._new(node))
+            local = self._keep(node, self._new(node), block)
+            self.loaded.add(local)
             block.loads.append(self._copy(local, node, statement))
         elif statement.op in REDUCE:
             self._reduce(node, statement, block)
@@ -227,8 +232,7 @@ class _Selector:
 
     def _store(self, store: Store, node: Node, block: DraftBlock) -> None:
         local = self.local(node)
-        loaded = any(c.local is local for b in self.draft.blocks() for c in b.loads)
-        if loaded or block is self.draft.tail:
+        if local in self.loaded or block is self.draft.tail:
             # What was loaded, or made before the block, moves to the output queue's memory.
             moved = Local(store.buffer.name, local.dtype, local.kind)
             block.instrs.append(
@@ -238,24 +242,26 @@ class _Selector:
         block.stores.append(self._copy(local, node, store))
 
     def _fill(self, node: Node, use: Compute, block: DraftBlock) -> None:
-        local = self._keep(node, self._new(node))
+        local = self._keep(node, self._new(node), block)
         users = self.users.get(node, [])
         if node not in self.stored and all(_is_expand(u) for u in users):
             return  # expanded by Duplicate itself
         (scalar,) = use.args
         assert isinstance(scalar, Expr)
         extent = Kind.ONE_BLOCKS if local.kind is Kind.ONE else local.kind
+        self.filled.add(local)
         block.instrs.append(Instr("fill", "Duplicate", local, (), extent, use.span, (scalar,)))
 
     def _expand(self, node: Node, use: Compute, block: DraftBlock) -> None:
         (source,) = (o for o in node.operands if isinstance(o, Node))
         if self.kind(source) is self.kind(node):
-            self._keep(node, self.local(source))
+            self._keep(node, self.local(source), block)
             return
-        local = self._keep(node, self._new(node))
+        local = self._keep(node, self._new(node), block)
         if isinstance(source.statement, Compute) and source.statement.op == "fill":
             scalar = source.statement.args[0]
             assert isinstance(scalar, Expr)
+            self.filled.add(local)
             block.instrs.append(
                 Instr("fill", "Duplicate", local, (), local.kind, use.span, (scalar,))
             )
@@ -277,9 +283,9 @@ class _Selector:
         for scope in reversed(self.blocks_of):
             if local in scope:
                 return scope[local]
-        home = self._home(local) or block
-        if any(i.dst is local and i.form == "fill" for i in home.instrs):
-            return local  # Duplicate has filled whole blocks already
+        if local in self.filled:
+            return local
+        home = self.homes[local]
         kind = Kind.COL_BLOCKS if local.kind is Kind.COL else Kind.ONE_BLOCKS
         blocks = Local(f"{local.name}_blocks", local.dtype, kind)
         home.instrs.append(
@@ -289,19 +295,10 @@ class _Selector:
         self.blocks_of[-1 if home is block else 0][local] = blocks
         return blocks
 
-    def _home(self, local: Local) -> DraftBlock | None:
-        """The block that loads or computes ``local``."""
-        for block in self.draft.blocks():
-            if any(c.local is local for c in block.loads):
-                return block
-            if any(i.dst is local for i in block.instrs):
-                return block
-        return None
-
     def _strided(self, node: Node, use: Compute, block: DraftBlock) -> None:
         """A binary operation whose operands may lack rows or columns."""
         a, b = (self.local(o) for o in node.operands if isinstance(o, Node))
-        dst = self._keep(node, self._new(node))
+        dst = self._keep(node, self._new(node), block)
         name = COUNTED[use.op]
         if a.kind is dst.kind and b.kind is dst.kind:
             block.instrs.append(Instr("count", name, dst, (a, b), dst.kind, use.span))
@@ -328,7 +325,7 @@ class _Selector:
     def _elementwise(self, node: Node, use: Compute, block: DraftBlock) -> None:
         sources = [self.local(o) for o in node.operands if isinstance(o, Node)]
         scalars = tuple(a for a in use.args if isinstance(a, Expr))
-        dst = self._keep(node, self._new(node))
+        dst = self._keep(node, self._new(node), block)
         for position, source in enumerate(sources):
             if source.kind is not dst.kind:
                 wide = Local(source.name, source.dtype, dst.kind)
@@ -369,7 +366,7 @@ class _Selector:
     def _reduce(self, node: Node, use: Compute, block: DraftBlock) -> None:
         (operand,) = (o for o in node.operands if isinstance(o, Node))
         source = self.local(operand)
-        dst = self._keep(node, self._new(node))
+        dst = self._keep(node, self._new(node), block)
         cols = as_int(self.layout.space.cols)
         direct = source.dtype.is_float and cols is not None and cols <= lanes(source.dtype)
         scratch = () if direct else (self._fold(source.dtype),)
@@ -400,6 +397,7 @@ class _Selector:
         )  # fmt: skip
         dst = self._new(node)
         self.places[0][node] = dst
+        self.homes[dst] = phase.finish
         phase.finish.instrs.append(
             Instr(
                 "finish", f"Finish{stem}", dst, (fold,), Kind.ONE, use.span, attrs=(stem,),

@@ -80,7 +80,7 @@ class _Numbering:
 
 def _forward(body: tuple[Statement, ...], same: Mapping[Buffer, Buffer]) -> list[Statement]:
     numbering = _Numbering()
-    contents: dict[tuple[Buffer, Region], Value] = {}  # what a region of a buffer holds now
+    contents: dict[Buffer, dict[Region, Value]] = {}  # what regions of a buffer hold now
     out: list[Statement] = []
     for statement in body:
         if isinstance(statement, Compute):
@@ -88,20 +88,19 @@ def _forward(body: tuple[Statement, ...], same: Mapping[Buffer, Buffer]) -> list
             if kept is not None:
                 out.append(kept)
         elif isinstance(statement, Load):
-            place = (same[statement.buffer], statement.region)
-            value = contents.get(place)
+            held = contents.setdefault(same[statement.buffer], {})
+            value = held.get(statement.region)
             if value is not None and value.type == statement.result.type:
                 numbering.renamed[statement.result] = value
             else:
-                contents[place] = statement.result
+                held[statement.region] = statement.result
                 out.append(statement)
         else:
             stored = numbering.renamed.get(statement.value, statement.value)
             out.append(replace(statement, value=stored))
-            memory = same[statement.buffer]
-            contents = {p: v for p, v in contents.items() if p[0] is not memory}
+            held = contents[same[statement.buffer]] = {}
             if stored.type == statement.buffer.type:
-                contents[(memory, statement.region)] = stored
+                held[statement.region] = stored
     return out
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from pypto.ir.expr import Apply, Expr, Symbol, apply, as_int
+from pypto.ir.expr import Apply, Const, Expr, Symbol, apply, as_int, symbols_of
 from pypto.ir.tensor import Precondition
 
 __all__ = ["Sizes", "substitute"]
@@ -15,6 +15,7 @@ class Sizes:
 
     def __init__(self, preconditions: Iterable[Precondition]) -> None:
         self._known: dict[Expr, Expr] = {}
+        self._used: set[Symbol] = set()  # by the values of ``_known``
         for condition in (p.condition for p in preconditions):
             if isinstance(condition, Apply) and condition.op == "eq":
                 self._unify(*condition.args)
@@ -28,11 +29,13 @@ class Sizes:
             a, b = b, a
         if isinstance(b, Symbol):
             self._known[b] = a
-            self._known = {k: self.canonical(v) for k, v in self._known.items()}
+            self._used |= symbols_of(a)
+            if b in self._used:
+                self._known = {k: self.canonical(v) for k, v in self._known.items()}
 
     def canonical(self, expr: Expr) -> Expr:
         """The representative of all expressions known to equal ``expr``."""
-        return substitute(expr, self._known)
+        return expr if isinstance(expr, Const) else substitute(expr, self._known)
 
     def equal(self, a: Expr, b: Expr) -> bool:
         return self.canonical(a) == self.canonical(b)
