@@ -34,11 +34,13 @@ class _Store:
     def run(self) -> None:
         import torch
 
-        if self.staging is not None:
-            self.staging.store(self.host, self.target)
-            return
-        with torch.no_grad():
-            self.target.copy_(self.host)
+        # torch writes tensors made in inference mode there only; others as an in-place operation.
+        mode = torch.inference_mode() if self.target.is_inference() else torch.no_grad()
+        with mode:
+            if self.staging is not None:
+                self.staging.store(self.host, self.target)
+            else:
+                self.target.copy_(self.host)
 
 
 @record(frozen=True, slots=True)
