@@ -19,13 +19,17 @@ from tests.jit.support import HEADER, Modules, X, entries, refusal, result, watc
 
 
 def test_decorators_above_and_below(modules: Modules) -> None:
+    """The innermost function is the kernel: wrappers below ``jit`` do not run, those above do."""
     made = modules.make("""
         import functools
+
+        seen = []
 
         def trace(tag, f):
             def decorate(function):
                 @functools.wraps(function)
                 def wrapper(*arguments, **named):
+                    seen.append(tag)
                     return function(*arguments, **named)
                 return wrapper
             return decorate
@@ -36,6 +40,30 @@ def test_decorators_above_and_below(modules: Modules) -> None:
         def k(x: T([8], FP32), o: T([8], FP32)): pypto.set_vec_tile_shapes(8); o[:] = x + 101
     """)
     assert torch.equal(result(made.k), X + 101)
+    assert torch.equal(result(made.k), X + 101)
+    assert made.seen == ["def x"] * 2
+
+
+def test_a_wrapper_that_hides_its_function(modules: Modules) -> None:
+    """Without ``functools.wraps`` the wrapper itself is what ``jit`` is given."""
+    made = modules.make("""
+        def trace(function):
+            def wrapper(*arguments):
+                return function(*arguments)
+            return wrapper
+
+        @jit
+        @trace
+        def k(x: T([8], FP32), o: T([8], FP32)): o[:] = x + 101
+    """)
+    assert str(refusal(made.k, X, X.clone())) == (
+        "ErrCode: F00001  the kernel wrapper() has the variadic positional parameter 'arguments'\n"
+        "  expected  parameters that can be given by position and by name\n"
+        "  got       *arguments\n"
+        "  defined at m1.py:6:18\n"
+        "  help: write one plain parameter for each argument; if a decorator below jit made "
+        "wrapper(), give it functools.wraps, or put it above jit"
+    )
 
 
 def test_notebook_cells(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -52,7 +52,10 @@ class Explanation:
         number = code - _PRECONDITION
         condition = self._conditions[number]
         if self._kernel is not None:
-            return self._error(condition["text"], args, self._kernel.preconditions[number].span)
+            held = self._kernel.preconditions[number]
+            wanted = str(held.condition)
+            expected = wanted if wanted not in condition["text"] else None
+            return self._error(condition["text"], args, held.span, expected)
         where = f"needed at {condition['where']} (function+line)"
         return self._error(condition["text"], args, None, notes=(where,))
 

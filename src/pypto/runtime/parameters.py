@@ -108,7 +108,7 @@ def parameters_of(
                         f"parameter {parameter.name!r}",
                         expected="parameters that can be given by position and by name",
                         got=str(parameter),
-                        help="write one plain parameter for each argument",
+                        help=f"write one plain parameter for each argument{_wrapper(function)}",
                         notes=Parameter(parameter.name, where=where).notes,
                     )
                 ]
@@ -126,6 +126,16 @@ def parameters_of(
             )
         )
     return tuple(found)
+
+
+def _wrapper(function: Callable[..., Any]) -> str:
+    """More help for a function that looks like the inside of a decorator."""
+    if "<locals>" not in function.__qualname__:
+        return ""
+    return (
+        f"; if a decorator below jit made {function.__name__}(), give it functools.wraps, or put "
+        "it above jit"
+    )
 
 
 def _evaluate(function: Callable[..., Any], parameter: Parameter) -> object:
