@@ -4,6 +4,7 @@
   ``PYPTO_CACHE_DIR``; the workers of pytest-xdist inherit it. Every run starts from an empty cache.
 * ``PYPTO_VERIFY``: each level of each compilation is checked for what it promises.
 * Hypothesis repeats the same examples on every run; ``--hypothesis-profile=fuzz`` tries new ones.
+* ``--stress`` runs the tests marked so with many more processes, threads and rounds.
 * ``golden`` compares a text with ``tests/golden/<name>.txt``; ``--update-golden`` writes it.
 """
 
@@ -41,10 +42,19 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         action="store_true",
         help="write the files of tests/golden instead of comparing with them",
     )
+    parser.addoption(
+        "--stress",
+        type=int,
+        nargs="?",
+        const=0,
+        metavar="SEED",
+        help="run the tests marked stress at full length; without SEED with a new one, printed",
+    )
 
 
 def pytest_configure(config: pytest.Config) -> None:
     config.addinivalue_line("markers", "property: a property test, beside hypothesis' own mark")
+    config.addinivalue_line("markers", "stress: many processes or rounds, more with --stress")
     if not hasattr(config, "workerinput"):
         root = tempfile.mkdtemp(prefix="pypto-tests-")
         config.stash[_run_cache] = root

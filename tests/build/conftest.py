@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import random
 from pathlib import Path
 
 import pytest
@@ -12,6 +13,7 @@ from pypto.build.toolchain import HostToolchain
 
 from .support import (
     CountingCompiler,
+    Load,
     real_compiler,
     toolchain_for,
     use_sources,
@@ -45,6 +47,17 @@ def compiler(tmp_path: Path) -> CountingCompiler:
         tmp_path / "counting-c++", f'echo "$*" >> "{log}"\nexec {real_compiler()} "$@"\n'
     )
     return CountingCompiler(script, log)
+
+
+@pytest.fixture
+def load(request: pytest.FixtureRequest) -> Load:
+    """A little by default, always the same; with ``--stress`` all."""
+    wanted = request.config.getoption("--stress")
+    if wanted is None:
+        return Load(processes=8, threads=4, rounds=20, seed=58)
+    load = Load(processes=16, threads=16, rounds=200, seed=wanted or random.randrange(1, 2**32))
+    print(load)
+    return load
 
 
 @pytest.fixture

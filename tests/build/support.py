@@ -86,6 +86,16 @@ def use_sources(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @dataclass(frozen=True)
+class Load:
+    """How much a stress test does, and the seed of its choices."""
+
+    processes: int
+    threads: int
+    rounds: int
+    seed: int
+
+
+@dataclass(frozen=True)
 class CountingCompiler:
     """A script that notes its arguments and then runs the real compiler."""
 
@@ -157,9 +167,11 @@ def join(child: tuple[int, int]) -> object:
     return pickle.loads(answer)
 
 
-def kill_after(child: tuple[int, int], seconds: float) -> None:
+def kill_after(child: tuple[int, int], seconds: float) -> bool:
+    """Whether ``child`` was killed: False when it had ended by then."""
     pid, reader = child
     time.sleep(seconds)
     os.kill(pid, signal.SIGKILL)
-    os.waitpid(pid, 0)
+    _, status = os.waitpid(pid, 0)
     os.close(reader)
+    return os.WIFSIGNALED(status)
