@@ -87,7 +87,7 @@ class _Selector:
         self.stored = {n: s.buffer.name for s, n in reversed(stage.stores)}  # first store's name
         self.homes: dict[Local, DraftBlock] = {}  # the block that loads or computes a local
         self.loaded: set[Local] = set()
-        self.filled: set[Local] = set()  # by Duplicate, which fills whole blocks
+        self.filled: set[Local] = set()  # single values that fill their block already
         self.levels = _levels(stage, layout) if form == "chunks" else {}
 
     # --- kinds ---
@@ -244,12 +244,16 @@ class _Selector:
     def _fill(self, node: Node, use: Compute, block: DraftBlock) -> None:
         local = self._keep(node, self._new(node), block)
         users = self.users.get(node, [])
-        if node not in self.stored and all(_is_expand(u) for u in users):
-            return  # expanded by Duplicate itself
+        if node not in self.stored and all(
+            _is_expand(u) and self.kind(u) is not local.kind for u in users
+        ):
+            return  # each user is a Duplicate of its own
         (scalar,) = use.args
         assert isinstance(scalar, Expr)
-        extent = Kind.ONE_BLOCKS if local.kind is Kind.ONE else local.kind
-        self.filled.add(local)
+        extent = local.kind
+        if local.kind is Kind.ONE:
+            extent = Kind.ONE_BLOCKS
+            self.filled.add(local)
         block.instrs.append(Instr("fill", "Duplicate", local, (), extent, use.span, (scalar,)))
 
     def _expand(self, node: Node, use: Compute, block: DraftBlock) -> None:
@@ -261,7 +265,6 @@ class _Selector:
         if isinstance(source.statement, Compute) and source.statement.op == "fill":
             scalar = source.statement.args[0]
             assert isinstance(scalar, Expr)
-            self.filled.add(local)
             block.instrs.append(
                 Instr("fill", "Duplicate", local, (), local.kind, use.span, (scalar,))
             )
