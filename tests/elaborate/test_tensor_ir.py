@@ -240,8 +240,8 @@ def test_assertion_over_sizes_is_a_precondition(shop: Workshop) -> None:
             "'o' and the value stored into it have different dtypes",
         ),
         ("o[:] = w", ShapeError, "the value does not fit into 'o'"),
-        ("o[:] = 'a'", FeTypeError, "only a tensor can be stored into 'o'"),
-        ("o.move(3.0)", FeTypeError, "only a tensor can be stored into 'o'"),
+        ("o[:] = 'a'", FeTypeError, "only a tensor or a number can be stored into 'o'"),
+        ("o.move(3.0)", FeTypeError, "only a tensor can be moved into 'o'"),
         (
             "(x + 1)[:] = x",
             FeTypeError,

@@ -116,3 +116,31 @@ def test_the_command_line_and_the_call_share_binaries(place: Place) -> None:
     printed = place.run("-m", "pypto", "compile", "kernels.py", *sizes)
     assert printed.splitlines()[-1] == "2 kernels: 0 compiled, 2 cached, 0 failed"
     assert place.kernels == 2
+
+
+def test_what_compile_refuses(modules: Modules) -> None:
+    kernel = modules.make("""
+        @jit
+        def k(x: T([8], FP32), o: T([8], FP32), n: int):
+            for i in range(n):
+                o[:] = x
+    """).k
+    messages = [
+        str(kernel.compile(**arguments).error)
+        for arguments in ({"target": "cuda"}, {"shapes": {"z": (3,)}}, {})
+    ]
+    assert messages == [
+        "ErrCode: F00002  pypto does not compile for the target 'cuda'\n"
+        "  expected  one of 'cpu', 'source'\n"
+        "  got       'cuda'\n"
+        "  help: 'source' writes the Ascend C text, which a device's compiler takes",
+        "ErrCode: F00002  no parameter is called 'z'\n"
+        "  expected  sizes of x, o, n\n"
+        "  got       shapes of z",
+        "ErrCode: F00001  range(...) needs the value of 'n' at compile time\n"
+        "  --> m1.py:7:20\n"
+        "  6 | def k(x: T([8], FP32), o: T([8], FP32), n: int):\n"
+        "  7 |     for i in range(n):\n"
+        "    |                    ^\n"
+        "  help: name it: compile(values={'n': ...}), or give it a default",
+    ]

@@ -9,6 +9,7 @@ from typing import Any
 
 import libcst as cst
 
+from pypto.elaborate import advice
 from pypto.elaborate import values as v
 from pypto.elaborate.diagnostics import Poisoned, refuse
 from pypto.elaborate.machine import Frame
@@ -116,7 +117,7 @@ def _tensor_operator(
             FeNotImplementedError,
             f"the operator {symbol} on tensors is not available yet",
             span,
-            help=f"operations available now: {', '.join(registry.names())}",
+            help=advice.available(),
         )
     spans = [span] * len(operands)
     if isinstance(node, cst.BinaryOperation):

@@ -93,6 +93,7 @@ def _unpack(frame: Frame, target: cst.Tuple | cst.List, item: Item, source: Span
         refuse(
             FeTypeError, f"this value cannot be unpacked into {wanted} names", source,
             expected=f"a tuple or list of {wanted}", got=v.describe(item),
+            help="a kernel cannot take the rows of a tensor apart" if is_tensor(item) else None,
         )  # fmt: skip
     if len(parts) != wanted:
         refuse(

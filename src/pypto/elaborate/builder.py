@@ -20,6 +20,7 @@ from pypto.ir.tensor import (
     Value,
     full_region,
 )
+from pypto.ops.casts import cast_text
 
 __all__ = ["Builder", "show_shape"]
 
@@ -101,13 +102,14 @@ class Builder:
 
     def _check_store(self, buffer: Buffer, region: Region, value: Value, span: Span) -> None:
         if value.type.dtype != buffer.type.dtype:
+            way = cast_text("value", value.type.dtype, buffer.type.dtype)
             refuse(
                 DtypeError,
                 f"'{buffer.name}' and the value stored into it have different dtypes",
                 span,
                 expected=str(buffer.type.dtype),
                 got=str(value.type.dtype),
-                help=f"cast the value: pypto.cast(value, pypto.{buffer.type.dtype})",
+                help=f"cast the value: {way}" if way else None,
             )
         sizes, shape = region.sizes, value.type.shape
         unequal = []

@@ -24,6 +24,7 @@ from pypto.elaborate.scalars import from_python, python_call
 from pypto.elaborate.tensors import Argument, apply_operation
 from pypto.elaborate.values import Item, Known, Method
 from pypto.error import FeTypeError, PyptoError, Span
+from pypto.ir.dtype import DataType
 from pypto.ir.expr import as_int
 from pypto.language import builtin
 from pypto.language.builtin import Builtin, bytes_of, ceildiv
@@ -241,6 +242,7 @@ def _refuse_call(callee: Known, node: cst.Call, span: Span) -> NoReturn:
         refuse(
             FeTypeError, f"'{name}' cannot be called", span, expected="a function",
             got=v.describe(callee),
+            help=f"write pypto.cast(x, pypto.{value})" if isinstance(value, DataType) else None,
         )  # fmt: skip
     message, help = why_impure(value, name)
     refuse(FeTypeError, message, span, help=help)

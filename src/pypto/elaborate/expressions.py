@@ -5,12 +5,14 @@ from __future__ import annotations
 import ast
 import builtins
 import difflib
+import sys
 import types
 from collections.abc import Callable
 from typing import Any
 
 import libcst as cst
 
+from pypto.elaborate import advice
 from pypto.elaborate import values as v
 from pypto.elaborate.arithmetic import (
     binary,
@@ -30,9 +32,10 @@ from pypto.elaborate.scalars import as_number, python_call
 from pypto.elaborate.subscripts import evaluate_subscript
 from pypto.elaborate.tensors import tensor_attribute
 from pypto.elaborate.values import Item, Known, Mapping, Method, Scalar, Sequence, scalar
-from pypto.error import FeError, FeNameError, FeTypeError, Span
+from pypto.error import FeError, FeNameError, FeNotImplementedError, FeTypeError, Span
 from pypto.ir.expr import Expr, apply
 from pypto.ir.tensor import Buffer, Value
+from pypto.ops import registry
 
 __all__ = ["EXPRESSIONS"]
 
@@ -85,6 +88,8 @@ def _name(frame: Frame, node: cst.Name) -> Item:
     known = {*frame.locals, *code.co_freevars, *frame.parsed.function.__globals__, *dir(builtins)}
     near = difflib.get_close_matches(name, sorted(known), 1)
     help = f"did you mean '{near[0]}'?" if near else "define it, or pass it as a parameter"
+    if name in registry.names():
+        help = f"did you mean 'pypto.{name}'?"
     refuse(FeNameError, f"name '{name}' is not defined", span, help=help)
 
 
@@ -126,14 +131,19 @@ def _own_attribute(frame: Frame, owner: Known, name: str, span: Span) -> Item:
     try:
         return Known(getattr(owner.value, name))
     except AttributeError:
-        near = difflib.get_close_matches(name, dir(owner.value), 1)
-        shown = path_text(owner.origin) if owner.origin else v.describe(owner)
+        pass
+    shown = path_text(owner.origin) if owner.origin else v.describe(owner)
+    package = owner.value is sys.modules["pypto"]
+    if package and advice.is_missing(name):
         refuse(
-            FeNameError,
-            f"'{shown}' has no '{name}'",
-            span,
-            help=f"did you mean '{shown}.{near[0]}'?" if near else "see the list of operations",
-        )
+            FeNotImplementedError, f"{shown}.{name} is not available in this version", span,
+            help=advice.available(),
+        )  # fmt: skip
+    near = difflib.get_close_matches(name, dir(owner.value), 1)
+    help = f"did you mean '{shown}.{near[0]}'?" if near else None
+    if package and not near:
+        help = advice.available()
+    refuse(FeNameError, f"'{shown}' has no '{name}'", span, help=help)
 
 
 # --- operators ---

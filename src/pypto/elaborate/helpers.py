@@ -149,7 +149,10 @@ def _bind(
         try:
             default = step_value(function, ("default", key))
         except Unreadable:
-            refuse(FeTypeError, f"'{name}' misses the argument '{key}'", span)
+            refuse(
+                FeTypeError, f"'{name}' misses the argument '{key}'", span,
+                help=f"its parameters are {', '.join((*names, *named))}",
+            )  # fmt: skip
         bound[key] = (Known(default, (*origin, ("default", key))), span)
     return bound
 

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NoReturn
 
+from pypto.elaborate import advice
 from pypto.elaborate import values as v
 from pypto.elaborate.arithmetic import items_of, operand
 from pypto.elaborate.diagnostics import refuse
@@ -60,7 +61,7 @@ def call_builtin(
         span,
         help="a for statement over range(...) with a fixed number of steps is unrolled"
         if function.name.startswith("loop")
-        else None,
+        else "leave it out: no operation of this version depends on it",
     )
 
 
@@ -211,6 +212,9 @@ def call_pure(
         special = _on_scalars(frame, function, positional, span)
         if special is not None:
             return special
+    for item, place in positional:
+        if is_tensor(item):
+            _refuse_tensor(name, item, place)
     what = f"{name}(...)"
     args = [frame.python(item, place, what) for item, place in positional]
     kwargs = {key: frame.python(item, place, what) for key, (item, place) in keyword.items()}
@@ -221,6 +225,15 @@ def call_pure(
     ):
         result = list(result)
     return from_python(result)
+
+
+def _refuse_tensor(function: str, item: Item, place: Span) -> NoReturn:
+    help = advice.for_function(function) or advice.for_attribute(function, "x")
+    refuse(
+        FeTypeError, f"{function} does not take a tensor", place,
+        expected="a value that is known at compile time", got=v.describe(item),
+        help=help or "the elements of a tensor are known only when the kernel runs",
+    )  # fmt: skip
 
 
 def _on_items(frame: Frame, function: Any, positional: Arguments, span: Span) -> Item | None:
@@ -287,11 +300,7 @@ def _on_scalars(frame: Frame, function: Any, positional: Arguments, span: Span) 
         given = [(part, positional[0][1]) for part in parts or ()]
     if any(is_tensor(item) for item, _ in given):
         item, place = next(argument for argument in given if is_tensor(argument[0]))
-        help = {"abs": "pypto.abs(x)", "min": "pypto.minimum(a, b)", "max": "pypto.maximum(a, b)"}
-        refuse(
-            FeTypeError, f"{function.__name__} does not take a tensor", place,
-            got=v.describe(item), help=f"write {help[op]}" if op in help else None,
-        )  # fmt: skip
+        _refuse_tensor(function.__name__, item, place)
     if not any(isinstance(item, Scalar) for item, _ in given):
         return None
     exprs = [operand(frame, item, place) for item, place in given]

@@ -184,7 +184,7 @@ class Frame:
                 FeTypeError,
                 f"{purpose} needs the value of '{unknown[0]}' at compile time",
                 span,
-                help=f"give the value of '{unknown[0]}' to the compilation",
+                help=f"name it: compile(values={{'{unknown[0]}': ...}}), or give it a default",
             )
         raise NeedValue(names)
 

@@ -10,6 +10,8 @@ import builtins
 import sys
 import types
 
+from pypto.elaborate.advice import for_function
+
 __all__ = ["METHODS", "MUTATORS", "SYMBOLIC", "is_foreign", "is_pure", "why_impure"]
 
 _PURE_BUILTINS = frozenset(
@@ -112,7 +114,7 @@ def why_impure(function: object, name: str) -> tuple[str, str]:
     if module in ("torch", "numpy"):
         return (
             f"a kernel cannot call {name}: it would run once, while compiling",
-            "use the pypto operation of that name, or pass the result as a parameter",
+            for_function(name) or "use pypto operations, or pass the result as a parameter",
         )
     if function is type:
         return "a kernel cannot call type", "ask with isinstance(value, kind)"

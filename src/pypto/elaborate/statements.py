@@ -160,6 +160,7 @@ def _for(frame: Frame, node: cst.For) -> None:
             "a kernel can only loop over range(...), lists, tuples and dicts known at compile time",
             span,
             got=v.describe(iterated),
+            help="operations take the whole tensor" if is_tensor(iterated) else None,
         )
     for item in items:
         frame.context.steps += 1

@@ -63,7 +63,18 @@ def _element(frame: Frame, owner: Known, key: Any, span: Span) -> Item:
         name = path_text(owner.origin) if owner.origin else v.describe(owner)
         cls = FeValueError if error.missing else FeTypeError
         help = None if error.missing else "pass the value as a parameter"
-        refuse(cls, f"cannot read {name}[{key!r}]: {error}", span, help=help)
+        expected = _keys(owner.value) if error.missing else None
+        refuse(cls, f"cannot read {name}[{key!r}]: {error}", span, expected=expected, help=help)
+
+
+def _keys(owner: object) -> str | None:
+    """What may stand in the brackets behind ``owner``; None when that is too long to say."""
+    if isinstance(owner, dict):
+        text = ", ".join(repr(key) for key in owner if type(key) in (int, str, bool))
+        return f"one of {text}" if 0 < len(text) <= 200 else None
+    if isinstance(owner, list | tuple | str | bytes | range) and len(owner):
+        return f"an index of {-len(owner)} … {len(owner) - 1}"
+    return None
 
 
 def _key(frame: Frame, node: cst.Subscript) -> Any:
@@ -104,5 +115,6 @@ def is_whole(frame: Frame, node: cst.Subscript, tensor: Item) -> bool:
             frame.span(node),
             expected=f"at most {rank} for {v.describe(tensor)}, and one ...",
             got=f"{axes}" + (f" and {ellipses} ..." if ellipses > 1 else ""),
+            help="[:] is the whole tensor, whatever its rank",
         )
     return whole

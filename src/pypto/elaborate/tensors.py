@@ -2,17 +2,24 @@
 
 from __future__ import annotations
 
-import difflib
 import enum
 from collections.abc import Mapping
 from typing import Any, NoReturn
 
+from pypto.elaborate import advice
 from pypto.elaborate import values as v
 from pypto.elaborate.diagnostics import Poisoned, refuse
 from pypto.elaborate.machine import Frame
 from pypto.elaborate.scalars import as_number, number
 from pypto.elaborate.values import Item, Known, Method, Sequence, scalar
-from pypto.error import DtypeError, FeError, FeTypeError, FeValueError, Span
+from pypto.error import (
+    DtypeError,
+    FeError,
+    FeNotImplementedError,
+    FeTypeError,
+    FeValueError,
+    Span,
+)
 from pypto.ir.dtype import DataType
 from pypto.ir.expr import Const, Expr, apply, const
 from pypto.ir.tensor import Buffer, Operand, TensorType, Value
@@ -40,16 +47,18 @@ def tensor_attribute(frame: Frame, tensor: Value | Buffer, name: str, span: Span
         return Known(tensor.name or "")
     if name in _OWN_METHODS or registry.method(name) is not None:
         return Method(tensor, name)
-    known = [*_PROPERTIES, *_OWN_METHODS]
-    known += [other for other in registry.names() if registry.method(other) is not None]
-    near = difflib.get_close_matches(name, known, 1)
-    refuse(
-        FeError,
-        f"a tensor has no attribute '{name}'",
-        span,
-        code="F00007",
-        help=f"did you mean '{near[0]}'?" if near else f"a tensor has {', '.join(known)}",
-    )
+    text = tensor.name or "x"
+    help = advice.for_attribute(name, text)
+    if advice.is_missing(name):
+        refuse(
+            FeNotImplementedError, f"'{name}' of a tensor is not available in this version", span,
+            help=help or advice.available(),
+        )  # fmt: skip
+    if help is None:
+        near = advice.near_operation(name, (*_PROPERTIES, *_OWN_METHODS))
+        known = ", ".join((*_PROPERTIES, *_OWN_METHODS, *registry.names()))
+        help = f"did you mean '{near}'?" if near else f"a tensor has {known}"
+    refuse(FeError, f"a tensor has no attribute '{name}'", span, code="F00007", help=help)
 
 
 def load(frame: Frame, item: Value | Buffer, span: Span) -> Value:
@@ -98,13 +107,28 @@ def write(
     if not isinstance(item, Value | Buffer):
         refuse(
             FeTypeError,
-            f"only a tensor can be stored into '{target}'",
+            f"only a tensor can be moved into '{target}'"
+            if move
+            else f"only a tensor or a number can be stored into '{target}'",
             span,
             expected=f"a tensor that fits {buffer.type}",
             got=v.describe(item),
-            help="compute the value into a tensor first",
+            help=_storing(item, target, move),
         )
     frame.context.builder.store(buffer, load(frame, item, span), span)
+
+
+def _storing(item: Item, target: str, move: bool) -> str | None:
+    """How to store what is no tensor; None when there is no way."""
+    if isinstance(item, Known) and isinstance(item.value, registry.Operation):
+        return f"call it: {item.value.spec.usage}"
+    if isinstance(item, Method):
+        return f"call it: {item.name}(...)"
+    if move and number(item) is not None:
+        return f"write {target}[:] = ..., which takes numbers, too"
+    if isinstance(item, Sequence):
+        return "pass the numbers as a tensor, a parameter of the kernel"
+    return None
 
 
 def _filled(frame: Frame, buffer: Buffer, item: Item, span: Span) -> Value | None:
@@ -222,7 +246,9 @@ def _refuse_kind(message: str, wanted: str, item: Item, span: Span, spec: OpSpec
     got = v.describe(item)
     help = spec.usage
     if isinstance(item, Known) and type(item.value).__module__ == "torch":
-        help = f"use pypto's own: {spec.usage}"
+        name = str(item.value).removeprefix("torch.")
+        own = next((dtype for dtype in DataType if dtype.torch_name == name), None)
+        help = f"write pypto.{own}" if own is not None else f"use pypto's own: {spec.usage}"
     refuse(FeTypeError, message, span, expected=wanted, got=got, help=help)
 
 

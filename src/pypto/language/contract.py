@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-__all__ = ["FUNCTIONS", "OPERATIONS", "missing"]
+__all__ = ["FUNCTIONS", "MEMBERS", "OPERATIONS", "missing"]
 
 OPERATIONS = frozenset(
     """
@@ -26,6 +26,13 @@ FUNCTIONS = frozenset(
     set_verify_golden_data verify
     """.split()
 )
+
+MEMBERS = frozenset(
+    """
+    assemble copy fill_ format get_cache_policy id is_empty set_cache_policy tril_ triu_ valid_shape
+    """.split()
+)
+"""Members of tensors that are no operations."""
 
 
 def missing(name: str) -> str | None:

@@ -6,7 +6,7 @@ import inspect
 from functools import cache
 from typing import NoReturn
 
-from pypto.error import FeError
+from pypto.error import Diagnostic, FeError
 from pypto.ops import arithmetic, functions, reduction
 from pypto.ops.spec import REQUIRED, OpSpec
 
@@ -38,10 +38,9 @@ class Operation:
         )
 
     def __call__(self, *args: object, **kwargs: object) -> NoReturn:
-        raise FeError(
-            f"pypto.{self.name} may only be used inside a kernel "
-            "(a function decorated with @pypto.frontend.jit, or a helper it calls)"
-        )
+        message = f"pypto.{self.name} may only be used inside a kernel"
+        help = "decorate the function with @pypto.frontend.jit and call that"
+        raise FeError([Diagnostic(FeError, "F00007", message, help=help)])
 
     def __repr__(self) -> str:
         return f"<pypto operation {self.name}>"

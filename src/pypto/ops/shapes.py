@@ -67,6 +67,10 @@ def _join(
             f"{call.spec.name}: shapes {' and '.join(show(s) for _, s in shapes)} do not broadcast",
             expected="equal sizes, or 1",
             got=f"{size} and {other} for axis {index} of '{name}'",
+            help=None
+            if len({len(shape) for _, shape in shapes}) == 1
+            else "shapes are compared from their last axes; keepdim=True keeps an axis that a "
+            "reduction would drop",
         )
     call.require(
         apply("eq", size, other),

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from pypto import _options, target
 from pypto._options import Options, validate
-from pypto.error import FeValueError
+from pypto.error import Diagnostic, FeValueError
 from pypto.ir.signature import CallSignature
 from pypto.runtime.dispatch import build_kind
 from pypto.runtime.lookup import Request
@@ -19,6 +19,8 @@ if TYPE_CHECKING:
     from pypto.elaborate import KernelSource
 
 __all__ = ["precompile"]
+
+_TARGETS = ("cpu", "source")
 
 
 def precompile(
@@ -34,6 +36,19 @@ def precompile(
     directory: str | None,
 ) -> tuple[str, str, str]:
     """(key, ``compiled`` or ``cached``, path) of the kernel for its annotations."""
+    if target not in _TARGETS:
+        raise FeValueError(
+            [
+                Diagnostic(
+                    FeValueError,
+                    FeValueError.default_code,
+                    f"pypto does not compile for the target {target!r}",
+                    expected=f"one of {', '.join(map(repr, _TARGETS))}",
+                    got=repr(target),
+                    help="'source' writes the Ascend C text, which a device's compiler takes",
+                )
+            ]
+        )
     options = _options.resolve(decorator, scope=scope)
     if arch is not None:
         options = options.merged(validate("codegen_options", {"soc_version": arch}))
@@ -61,7 +76,17 @@ def _signature(
     signature = signature_of(source.function, values, shapes)
     unknown = set(shapes) - set(signature.names)
     if unknown:
-        raise FeValueError(f"no parameter is called {', '.join(sorted(unknown))}")
+        raise FeValueError(
+            [
+                Diagnostic(
+                    FeValueError,
+                    FeValueError.default_code,
+                    f"no parameter is called {', '.join(map(repr, sorted(unknown)))}",
+                    expected=f"sizes of {', '.join(signature.names)}",
+                    got=f"shapes of {', '.join(sorted(shapes))}",
+                )
+            ]
+        )
     return signature
 
 

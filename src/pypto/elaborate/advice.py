@@ -1,0 +1,94 @@
+"""Advice on names: what names of torch, NumPy and Python are called here, what is missing yet."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterable
+
+from pypto.language import contract
+from pypto.ops import registry
+from pypto.ops.spec import REQUIRED
+
+__all__ = ["available", "for_attribute", "for_function", "is_missing", "near_operation"]
+
+_COPY = "use the tensor itself; where a copy is needed: pypto.cast({}, {}.dtype)"
+_ELEMENTS = "the elements of a tensor are known only when the kernel runs"
+_CAST = "write pypto.cast({}, pypto.DT_FP32), or another dtype"
+
+# Attributes and methods of torch's tensors, for the tensor {}.
+_ATTRIBUTES = {
+    **dict.fromkeys(
+        ("to", "type", "astype", "float", "half", "bfloat16", "double", "int", "long", "short"),
+        _CAST,
+    ),
+    **dict.fromkeys(("clone", "detach", "contiguous", "cpu", "copy", "data"), _COPY),
+    **dict.fromkeys(("item", "tolist", "numpy"), _ELEMENTS),
+    **dict.fromkeys(("copy_", "set_", "assign"), "write {}[:] = ..."),
+    **dict.fromkeys(("fill_", "zero_"), "write {}[:] = 0, or another number"),
+    "size": "write {}.shape",
+    "ndim": "write {}.dim",
+    "mean": "write pypto.sum({}, dim) / {}.shape[dim]",
+    "max": "write pypto.amax({}, dim)",
+    "min": "write pypto.amin({}, dim)",
+    "square": "write {} * {}",
+    "T": "a kernel cannot transpose yet: pass x.t().contiguous()",
+    "t": "a kernel cannot transpose yet: pass x.t().contiguous()",
+}
+
+# Functions of torch, NumPy and Python whose operation has another name.
+_RENAMED = {
+    "max": "maximum",
+    "min": "minimum",
+    "multiply": "mul",
+    "subtract": "sub",
+    "divide": "div",
+    "true_divide": "div",
+    "power": "pow",
+    "negative": "neg",
+    "absolute": "abs",
+    "fabs": "abs",
+}
+_MAKERS = frozenset(
+    """
+    arange array as_tensor asarray empty empty_like eye full full_like linspace ones ones_like rand
+    randn tensor zeros zeros_like
+    """.split()
+)
+
+
+def available() -> str:
+    """The operations that there are."""
+    return f"operations available now: {', '.join(registry.names())}"
+
+
+def is_missing(name: str) -> bool:
+    """Whether PyPTO's contract has ``pypto.<name>`` or ``tensor.<name>``, and this version not."""
+    return name in contract.OPERATIONS | contract.FUNCTIONS | contract.MEMBERS
+
+
+def near_operation(name: str, others: Iterable[str] = ()) -> str | None:
+    """The operation (or one of ``others``) that ``name`` is probably meant to be."""
+    known = [*registry.names(), *others]
+    return next(iter(difflib.get_close_matches(name, known, 1)), None)
+
+
+def for_attribute(name: str, text: str) -> str | None:
+    """What to write for ``text.name`` of torch's; None when there is nothing to say."""
+    advice = _ATTRIBUTES.get(name)
+    return None if advice is None else advice.replace("{}", text)
+
+
+def for_function(name: str) -> str | None:
+    """What to write for a function of that name in torch, NumPy or Python."""
+    name = name.rpartition(".")[2]
+    operation = _RENAMED.get(name, name)
+    if operation in registry.names():
+        spec = registry.get(operation)
+        needed = ", ".join(p.name for p in spec.params if p.default is REQUIRED)
+        return f"write pypto.{operation}({needed})"
+    if name in _MAKERS:
+        return (
+            "make it outside and pass it as a parameter, or write pypto.tensor(shape, dtype) and "
+            "fill it: t[:] = 0"
+        )
+    return None
