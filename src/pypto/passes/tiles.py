@@ -2,12 +2,17 @@
 
 A tile is a hint; it is refused only when an operation could not run under it at all: when its rank
 is not the operation's, when its last axis neither fills 32-byte blocks nor covers the axis, or when
-one tile of the operation's operands and scratch, single-buffered, exceeds on-chip memory.
+one tile of the operation's operands and scratch, single-buffered, exceeds on-chip memory. Operands
+are the tensors that it reads, each once, and its result: copies in and out do not share memory.
+Scratch is what its primitives make on the way, where most of it is alive. What the plan adds for
+instructions (folds of reductions, memory of library functions) does not count: that grows and
+shrinks with the step that the plan chooses.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from typing import TypeAlias
 
 from pypto.error import Diagnostic, TileError
 from pypto.ir.expr import Expr, as_int
@@ -23,15 +28,16 @@ BLOCK = 32
 def check_tiles(uses: Sequence[Use], target: Target) -> list[Diagnostic]:
     """Everything wrong with the tiles of ``uses``, in source order."""
     found: list[Diagnostic] = []
-    reported: set[tuple[object, str]] = set()
+    reported: set[tuple[object, object]] = set()
     for use in uses:
-        diagnostic = _check(use, target)
-        if diagnostic is not None:
-            # One call of set_vec_tile_shapes can break many operations in one way: say it once.
-            key = (use.operation.tile_span, diagnostic.code)
-            if key not in reported:
-                reported.add(key)
-                found.append(diagnostic)
+        describe = _fault(use, target)
+        # One call of set_vec_tile_shapes can break many operations in one way: say it once.
+        key = (use.operation.tile_span, describe)
+        if describe is not None and key not in reported:
+            reported.add(key)
+            alike = (use.operation.tile_span, use.operation.tile)
+            group = [u for u in uses if (u.operation.tile_span, u.operation.tile) == alike]
+            found.append(describe(use, group, target))
     return found
 
 
@@ -50,23 +56,35 @@ def iteration_shape(use: Compute) -> tuple[Expr, ...]:
     return next((s for s in longest[1:] if use.op in ("sum", "amax", "amin")), longest[0])
 
 
-def _check(use: Use, target: Target) -> Diagnostic | None:
-    operation = use.operation
-    tile = operation.tile
+_Describe: TypeAlias = Callable[[Use, Sequence[Use], Target], Diagnostic]
+
+
+def _fault(use: Use, target: Target) -> _Describe | None:
+    """What is wrong with the tile of ``use``: the function that says it."""
+    tile, shape = use.operation.tile, iteration_shape(use.operation)
     if tile is None:
         return None
-    shape = iteration_shape(operation)
     if len(tile) != len(shape):
-        return _wrong_rank(operation, tile, shape)
+        return _wrong_rank
     tile = clipped(tile, shape)
-    return _unaligned(operation, tile, shape) or _over_budget(use, tile, shape, target)
+    if not _aligned(use.operation, tile, shape):
+        return _unaligned
+    return None if _fits(use, tile, target) else _over_budget
+
+
+def _tile(use: Compute) -> tuple[int, ...]:
+    """The tile of an operation that has one, cut to its sizes."""
+    assert use.tile is not None
+    return clipped(use.tile, iteration_shape(use))
 
 
 def _shown(values: Sequence[object]) -> str:
     return f"({', '.join(str(v) for v in values)})"
 
 
-def _wrong_rank(use: Compute, tile: tuple[int, ...], shape: Sequence[Expr]) -> Diagnostic:
+def _wrong_rank(wrong: Use, group: Sequence[Use], target: Target) -> Diagnostic:
+    use, shape = wrong.operation, iteration_shape(wrong.operation)
+    tile = use.tile or ()
     return Diagnostic(
         TileError,
         "FC1000",
@@ -92,17 +110,21 @@ def _where(use: Compute) -> str:
     return f"set at {use.tile_span.location}"
 
 
-def _dtype_bytes(use: Compute) -> list[int]:
-    tensors = [use.result] + [a for a in use.args if isinstance(a, Value)]
-    return [t.type.dtype.bytes for t in tensors]
-
-
-def _unaligned(use: Compute, tile: tuple[int, ...], shape: Sequence[Expr]) -> Diagnostic | None:
-    # The widest dtype decides: its block holds the fewest elements.
-    widest = max(_dtype_bytes(use))
+def _aligned(use: Compute, tile: tuple[int, ...], shape: Sequence[Expr]) -> bool:
     last, size = tile[-1], as_int(shape[-1])
-    if last * widest % BLOCK == 0 or (size is not None and last >= size):
-        return None
+    return last * _widest(use) % BLOCK == 0 or (size is not None and last >= size)
+
+
+def _widest(use: Compute) -> int:
+    """Bytes of an element of the widest dtype: its block holds the fewest elements."""
+    tensors = [use.result] + [a for a in use.args if isinstance(a, Value)]
+    return max(t.type.dtype.bytes for t in tensors)
+
+
+def _unaligned(wrong: Use, group: Sequence[Use], target: Target) -> Diagnostic:
+    use, shape = wrong.operation, iteration_shape(wrong.operation)
+    tile, widest = _tile(use), _widest(use)
+    last = tile[-1]
     unit = BLOCK // widest
     proposed = -(-last // unit) * unit
     legal = (*tile[:-1], proposed)
@@ -117,15 +139,20 @@ def _unaligned(use: Compute, tile: tuple[int, ...], shape: Sequence[Expr]) -> Di
     )
 
 
-def _over_budget(
-    use: Use, tile: tuple[int, ...], shape: Sequence[Expr], target: Target
-) -> Diagnostic | None:
-    rows = _buffers(use, tile, shape)
+def _fits(use: Use, tile: tuple[int, ...], target: Target) -> bool:
+    shape = iteration_shape(use.operation)
+    if len(shape) != len(tile):
+        return True  # refused for its rank
+    return sum(b for _, _, b in _buffers(use, clipped(tile, shape), shape)) <= target.ub_budget
+
+
+def _over_budget(use: Use, group: Sequence[Use], target: Target) -> Diagnostic:
+    tile = _tile(use.operation)
+    rows = _buffers(use, tile, iteration_shape(use.operation))
     total = sum(size for _, _, size in rows)
-    if total <= target.ub_budget:
-        return None
+    # One call of set_vec_tile_shapes: what is proposed for it fits all operations under it.
     legal = tile
-    while sum(size for _, _, size in _buffers(use, legal, shape)) > target.ub_budget:
+    while not all(_fits(u, legal, target) for u in group):
         smaller = _halved(legal)
         if smaller == legal:
             break
@@ -157,18 +184,17 @@ def _halved(tile: tuple[int, ...]) -> tuple[int, ...]:
 
 def _buffers(use: Use, tile: tuple[int, ...], shape: Sequence[Expr]) -> list[tuple[str, str, int]]:
     """(name, dtype and shape, bytes) of the operands, result and scratch of one tile."""
+    if not use.primitives:
+        return []  # nothing is computed, as for a cast to the tensor's own dtype
     operation = use.operation
     operands = [a for a in operation.args if isinstance(a, Value)]
     rows = [
         _buffer(_operand_name(a, n), a, tile, shape) for n, a in enumerate(dict.fromkeys(operands))
     ]
     outer = set(operands)
-    made = [p.result for p in use.primitives]
-    result = made[-1] if made else operation.result
+    result = use.primitives[-1].result
     rows.append(_buffer("result", result, tile, shape))
-    peak = _peak([p for p in use.primitives], outer | {result}, tile, shape)
-    rows += peak
-    return rows
+    return rows + _peak(use.primitives, outer | {result}, tile, shape)
 
 
 def _operand_name(operand: Value, position: int) -> str:
@@ -196,7 +222,7 @@ def _local_tile(value: Value, tile: tuple[int, ...], shape: Sequence[Expr]) -> t
 
 
 def _peak(
-    primitives: list[Compute], outer: set[Value], tile: tuple[int, ...], shape: Sequence[Expr]
+    primitives: Sequence[Compute], outer: set[Value], tile: tuple[int, ...], shape: Sequence[Expr]
 ) -> list[tuple[str, str, int]]:
     """The scratch values that are live together where their bytes are largest."""
     last: dict[Operand, int] = {}
