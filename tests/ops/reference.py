@@ -233,7 +233,14 @@ def _allowed(
     if spec.name == "sum":
         edge |= scale > 0.98 * torch.finfo(value.dtype).max  # where a part of the sum overflows
     finite = torch.where(value.isfinite() & edge, torch.inf, allowed)
-    return torch.where(value.isfinite(), finite, torch.where(scale.isfinite(), torch.inf, 0.0))
+    infinite = torch.where(scale.isfinite(), torch.inf, 0.0)
+    if spec.name == "sum":
+        # By the order, finite elements may reach the other infinity before they meet this one.
+        part = bound["input"].value.double().abs()
+        part = torch.where(part.isfinite(), part, 0.0).sum(bound["dim"], bound["keepdim"])
+        unsure = part.reshape(value.shape) > 0.98 * torch.finfo(torch.float32).max
+        infinite = torch.where(unsure, torch.inf, infinite)
+    return torch.where(value.isfinite(), finite, infinite)
 
 
 def _inherit(spec: OpSpec, bound: Mapping[str, Any], value: torch.Tensor) -> torch.Tensor:
