@@ -39,6 +39,8 @@ class Drawn:
 
 def prepare(batch: Batch, program: Program, seed: int) -> tuple[Case, tuple[Any, ...]]:
     sizes = program.sizes(Seeded(seed))
+    if program.same is not None:  # empty tensors share no memory, and later calls are not empty
+        sizes = {role: size or 1 for role, size in sizes.items()}
     values = program.arguments(sizes, seed)
     text = bound_text(program, sizes).split("\n", 2)[2]  # Case writes the imports
     return Case(batch, text, program.name, *values), values
