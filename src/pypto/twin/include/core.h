@@ -3,6 +3,7 @@
 #define PYPTO_TWIN_CORE_H
 
 #include "../../runtime/pypto_abi.h"
+#include "instruction.h"
 #include "types.h"
 
 /* With hooks compiled in, instructions report what they do (hooks.h). */
@@ -39,6 +40,16 @@ struct Deferred {
     uint64_t bytes;
 };
 
+/* An instruction that has not run yet (deferred.h); its sources are where they are to be read. */
+struct Pending {
+    const Instruction* instruction; /* nullptr: there is none */
+    Operand<uint8_t> operands[kOperands];
+    uint64_t function[2]; /* the function object */
+    uint64_t bytes;       /* of the destination */
+    uint32_t mask;        /* lanes of a repeat; 0: one dense run */
+    uint32_t count;       /* repeats; elements of a dense run */
+};
+
 constexpr uint32_t kDeferred = 8;
 constexpr uint32_t kTracks = 4;
 
@@ -68,6 +79,7 @@ struct State {
     bool streaming;         /* PYPTO_STREAM_STORES of the launch */
     uint32_t deferred_count;
     Deferred deferred[kDeferred];
+    Pending pending;
     Tracker tracker;
 };
 

@@ -1,11 +1,13 @@
-/* CPU twin: loads that have not moved yet.
+/* CPU twin: loads that have not moved, and the last instruction before a store, not run yet.
  *
  * The device copies a tile to on-chip memory because it cannot compute elsewhere; a CPU can. A load
  * of one dense run is therefore only noted: instructions that read it read global memory, and the
  * bytes move ("settle") when something needs them in place: a partial overwrite, an instruction
  * that does not know of deferral, a store to the same global memory, a barrier. A run that is
- * overwritten or freed never moves. A kernel without races cannot tell. Fast build only: with
- * hooks compiled in, every load moves at once.
+ * overwritten or freed never moves. In the same way an elementwise instruction that fills a buffer
+ * of an output queue is only noted; when the next thing that touches its operands is the store of
+ * what it computes, it writes to global memory itself, and its buffer is a load from there. A kernel
+ * without races cannot tell. Fast build only: with hooks compiled in, everything happens at once.
  */
 #ifndef PYPTO_TWIN_DEFERRED_H
 #define PYPTO_TWIN_DEFERRED_H
@@ -18,13 +20,19 @@ constexpr bool kDefers = !kHooks;
 /* Shorter runs are cheaper moved than remembered. */
 constexpr uint64_t kDeferBytes = 512;
 
-/* Moves all that is noted. */
+/* Whether anything is noted. */
+PYPTO_INLINE bool waiting()
+{
+    return kDefers && (state.deferred_count != 0 || state.pending.instruction != nullptr);
+}
+
+/* Does all that is noted. */
 PYPTO_SHARED void settle_all();
 
 /* Before an access that does not know of deferral. */
 PYPTO_INLINE void settle()
 {
-    if (kDefers && __builtin_expect(state.deferred_count != 0, 0)) {
+    if (__builtin_expect(waiting(), 0)) {
         settle_all();
     }
 }
@@ -45,7 +53,7 @@ PYPTO_SHARED void overwrite(const uint8_t* dst, uint64_t bytes, bool whole);
 
 PYPTO_INLINE void written(const void* dst, uint64_t bytes, bool whole)
 {
-    if (kDefers && state.deferred_count != 0) {
+    if (waiting()) {
         overwrite(static_cast<const uint8_t*>(dst), bytes, whole);
     }
 }
@@ -56,22 +64,34 @@ PYPTO_SHARED const uint8_t* find(const uint8_t* from, uint64_t bytes);
 template <typename T>
 PYPTO_INLINE T* source(T* from, uint64_t bytes)
 {
-    if (!kDefers || state.deferred_count == 0) {
+    if (!waiting()) {
         return from;
     }
     return reinterpret_cast<T*>(
         const_cast<uint8_t*>(find(reinterpret_cast<const uint8_t*>(from), bytes)));
 }
 
-/* Global memory is about to be written: what was to be loaded from there moves first. */
+/* Global memory is about to be written: what was to be read from there is read first. */
 PYPTO_SHARED void settle_global(const Rows& r);
+PYPTO_SHARED void settle_loads(const Rows& r);
+
+/* Notes the instruction (mask 0: `count` elements, else `count` repeats); false when it must run now.
+ * Its operands are resolved. */
+PYPTO_SHARED bool postpone(const Instruction& instruction, const void* f, uint32_t mask, uint32_t count,
+                           const Operand<uint8_t>* operands);
+
+/* Runs the pending instruction where its destination is. */
+PYPTO_SHARED void run_pending();
+
+/* Runs it on the global side of a store, when that is a store of what it computes. */
+PYPTO_SHARED bool store_pending(const Rows& rows);
 
 /* A queue has taken back [begin, begin + bytes): its contents are dead. */
 PYPTO_SHARED void forget_within(const uint8_t* begin, uint64_t bytes);
 
 PYPTO_INLINE void release(const uint8_t* begin, uint64_t bytes)
 {
-    if (kDefers && state.deferred_count != 0) {
+    if (waiting()) {
         forget_within(begin, bytes);
     }
 }

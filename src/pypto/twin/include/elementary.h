@@ -57,7 +57,8 @@ PYPTO_INLINE f32x8 expm1_core(f32x8 r)
     return fma(r * r, tail, r);
 }
 
-PYPTO_INLINE f32x8 exp(f32x8 x)
+/* Any x. */
+PYPTO_INLINE f32x8 exp_full(f32x8 x)
 {
     /* the clamps keep NaN: both return their second operand when unordered */
     const f32x8 y = greater_of(splat(-104.0f), less_of(splat(89.0f), x));
@@ -67,6 +68,14 @@ PYPTO_INLINE f32x8 exp(f32x8 x)
     const i32x8 first = (parts.n >> 1) & splat_i32(-0x800000);
     const i32x8 one = splat_i32(127 << 23);
     return p * as<f32x8>(first + one) * as<f32x8>(parts.n - first + one);
+}
+
+PYPTO_INLINE f32x8 exp(f32x8 x)
+{
+    if (__builtin_expect(any(~as<i32x8>(magnitude(x) <= splat(87.0f))), 0)) return exp_full(x);
+    const ExpParts parts = exp_reduce(x);
+    const f32x8 p = expm1_core(parts.r) + splat(1.0f); /* the result is normal: add to the exponent */
+    return as<f32x8>(as<i32x8>(p) + parts.n);
 }
 
 /* exp(x) - 1 for -29 <= x <= 0, relative accuracy also near 0 */

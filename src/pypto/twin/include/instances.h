@@ -24,10 +24,17 @@ namespace pypto_twin {
 
 #define PYPTO_UNARY(F, T) PYPTO_INSTANCE struct Loops<lane::F, T, T>;
 #define PYPTO_BINARY(F, T) PYPTO_INSTANCE struct Loops<lane::F, T, T, T>;
+#define PYPTO_FIXED(F) PYPTO_INSTANCE struct FixedLoops<lane::F, float>;
 #define PYPTO_SCALAR(F, T) PYPTO_INSTANCE struct Loops<lane::F<lane::Register<T>>, T, T>;
 #define PYPTO_CAST(D, S, mode) \
     PYPTO_INSTANCE struct Loops<lane::CastLanes<D, S, AscendC::RoundMode::mode>, D, S>;
 
+PYPTO_FIXED(AddLanes)
+PYPTO_FIXED(SubLanes)
+PYPTO_FIXED(MulLanes)
+PYPTO_FIXED(DivLanes)
+PYPTO_FIXED(MaxLanes)
+PYPTO_FIXED(MinLanes)
 PYPTO_BINARY(AddLanes, float)
 PYPTO_BINARY(SubLanes, float)
 PYPTO_BINARY(MulLanes, float)
@@ -71,6 +78,7 @@ PYPTO_REDUCTION(Min)
 #undef PYPTO_UNARY
 #undef PYPTO_BINARY
 #undef PYPTO_SCALAR
+#undef PYPTO_FIXED
 #undef PYPTO_CAST
 
 }  // namespace pypto_twin

@@ -2,6 +2,7 @@
 #ifndef PYPTO_TWIN_SHARED_FORMS_H
 #define PYPTO_TWIN_SHARED_FORMS_H
 
+#include "shared_pending.h"
 #include "walk.h"
 
 namespace pypto_twin {
@@ -19,18 +20,42 @@ PYPTO_SHARED uint32_t step_bits(uint32_t bits[], uint32_t most, uint32_t lanes, 
     return steps;
 }
 
+PYPTO_SHARED void run_dense(const Instruction& instruction, const void* f, uint32_t count,
+                            const Operand<uint8_t>* operands)
+{
+    const bool fixed = operands[instruction.operands - 1].block == 0;
+    Instruction::Dense* const loop = fixed ? instruction.fixed : instruction.dense;
+    const uint32_t rest = count % instruction.step_lanes, whole = count - rest;
+    loop(f, whole, operands);
+    if (rest != 0) { /* the last step goes to `last`: what lies behind the elements stays */
+        alignas(32) uint8_t last[64];
+        Operand<uint8_t> at[kOperands];
+        at[0] = operands[0];
+        at[0].address = last;
+        for (uint32_t k = 1; k < instruction.operands; ++k) {
+            at[k] = operands[k];
+            at[k].address += operands[k].block == 0 ? 0 : uint64_t{whole} * instruction.sizes[k];
+        }
+        loop(f, instruction.step_lanes, at);
+        copy_bytes(operands[0].address + uint64_t{whole} * instruction.sizes[0], last,
+                   uint64_t{rest} * instruction.sizes[0]);
+    }
+}
+
 PYPTO_SHARED void run_count(const Instruction& instruction, const void* f, uint32_t count,
                             Operand<uint8_t>* operands)
 {
     on_instruction(PIPE_V);
     report_all(instruction, operands, 1, count);
-    if (kDefers && state.deferred_count != 0) {
+    if (waiting()) {
         for (uint32_t k = 1; k < instruction.operands; ++k) {
             operands[k].address = source(operands[k].address, uint64_t{count} * instruction.sizes[k]);
         }
         written(operands[0].address, uint64_t{count} * instruction.sizes[0], true);
     }
-    instruction.dense(f, count, operands);
+    if (!postpone(instruction, f, 0, count, operands)) {
+        run_dense(instruction, f, count, operands);
+    }
     leave_count_form();
 }
 
@@ -68,25 +93,56 @@ PYPTO_SHARED void resolve_length(const Instruction& instruction, uint64_t mask, 
     written(d.address, reach(d, instruction.sizes[0], mask, repeats), whole);
 }
 
+/* Whether full repeats of these operands are one dense run, the last operand perhaps one block. */
+PYPTO_INLINE bool runs_on(const Instruction& instruction, const Operand<uint8_t>* operands)
+{
+    for (uint32_t k = 0; k < instruction.operands; ++k) {
+        const Operand<uint8_t>& at = operands[k];
+        const bool stays = at.block == 0 && at.repeat == 0 && instruction.fixed != nullptr && k == 2;
+        const bool dense = at.block == kBlockBytes &&
+                           at.repeat == uint32_t{instruction.repeat_lanes} * instruction.sizes[k];
+        if (!stays && !dense) {
+            return false;
+        }
+    }
+    return true;
+}
+
+/* Whether every repeat is folded into the destination: d = f(a, d), all on one repeat of d. */
+PYPTO_INLINE bool folds(const Instruction& instruction, const Operand<uint8_t>* operands)
+{
+    const Operand<uint8_t>&d = operands[0], &a = operands[1], &b = operands[2];
+    return instruction.fold != nullptr && d.repeat == 0 && b.repeat == 0 && b.address == d.address &&
+           d.block == kBlockBytes && a.block == kBlockBytes && b.block == kBlockBytes &&
+           (a.address + kRepeatBytes <= d.address || d.address + kRepeatBytes <= a.address);
+}
+
 PYPTO_SHARED void run_length(const Instruction& instruction, const void* f, uint64_t mask,
                              uint32_t repeats, Operand<uint8_t>* operands)
 {
     on_instruction(PIPE_V);
     refuse_counter_mode();
     set_mask(low_bits(mask), high_bits(mask));
-    if (kDefers && state.deferred_count != 0) {
+    if (waiting()) {
         resolve_length(instruction, mask, repeats, operands);
     }
     const uint32_t lanes = instruction.repeat_lanes;
-    bool dense = mask >= lanes;
-    for (uint32_t k = 0; k < instruction.operands && dense; ++k) {
-        dense = operands[k].block == kBlockBytes && operands[k].repeat == lanes * instruction.sizes[k];
+    const bool full = mask >= lanes;
+    if (full && folds(instruction, operands)) {
+        report_all(instruction, operands, repeats, lanes);
+        instruction.fold(f, repeats, operands);
+        return;
+    }
+    const bool dense = full && runs_on(instruction, operands);
+    if (postpone(instruction, f, dense ? 0 : static_cast<uint32_t>(mask),
+                 dense ? repeats * lanes : repeats, operands)) {
+        return;
     }
     if (!dense) {
         run_strided(instruction, f, repeats, low_bits(mask), high_bits(mask), operands);
     } else { /* dense repeats are one long run */
         report_all(instruction, operands, repeats, lanes);
-        instruction.dense(f, repeats * lanes, operands);
+        run_dense(instruction, f, repeats * lanes, operands);
     }
 }
 

@@ -4,6 +4,7 @@
 
 #include "deferred.h"
 #include "move.h"
+#include "shared_pending.h"
 #include "sync.h"
 
 namespace pypto_twin {
@@ -82,6 +83,7 @@ PYPTO_SHARED void store_rows(State& s, const Rows& rows)
 PYPTO_SHARED void settle_all()
 {
     State& s = state;
+    run_pending();
     for (uint32_t i = 0; i < s.deferred_count; ++i) {
         copy_bytes(s.deferred[i].dst, s.deferred[i].src, s.deferred[i].bytes);
     }
@@ -91,6 +93,9 @@ PYPTO_SHARED void settle_all()
 PYPTO_SHARED void overwrite(const uint8_t* dst, uint64_t bytes, bool whole)
 {
     State& s = state;
+    if (s.pending.instruction != nullptr && touches(s.pending, dst, bytes)) {
+        run_pending();
+    }
     for (uint32_t i = 0; i < s.deferred_count;) {
         Deferred& d = s.deferred[i];
         const uint8_t* const end = dst + bytes;
@@ -121,6 +126,10 @@ PYPTO_SHARED const uint8_t* find(const uint8_t* from, uint64_t bytes)
 {
     State& s = state;
     const uint8_t* const end = from + (bytes + kBlockBytes - 1) / kBlockBytes * kBlockBytes;
+    const Pending& p = s.pending;
+    if (p.instruction != nullptr && overlap(p.operands[0].address, p.bytes, from, static_cast<uint64_t>(end - from))) {
+        run_pending();
+    }
     for (uint32_t i = 0; i < s.deferred_count;) {
         const Deferred& d = s.deferred[i];
         if (d.dst <= from && end <= d.dst + d.bytes) {
@@ -135,12 +144,12 @@ PYPTO_SHARED const uint8_t* find(const uint8_t* from, uint64_t bytes)
     return from;
 }
 
-PYPTO_SHARED void settle_global(const Rows& r)
+PYPTO_SHARED void settle_loads(const Rows& r)
 {
     State& s = state;
-    const uint8_t* const end = r.dst + (r.rows - 1) * r.dst_pitch + r.bytes;
+    const uint64_t bytes = (r.rows - 1) * r.dst_pitch + r.bytes;
     for (uint32_t i = 0; i < s.deferred_count;) {
-        if (s.deferred[i].src < end && r.dst < s.deferred[i].src + s.deferred[i].bytes) {
+        if (overlap(s.deferred[i].src, s.deferred[i].bytes, r.dst, bytes)) {
             settle_one(s, i);
         } else {
             ++i;
@@ -148,9 +157,22 @@ PYPTO_SHARED void settle_global(const Rows& r)
     }
 }
 
+PYPTO_SHARED void settle_global(const Rows& r)
+{
+    const uint64_t bytes = (r.rows - 1) * r.dst_pitch + r.bytes;
+    if (state.pending.instruction != nullptr && touches(state.pending, r.dst, bytes)) {
+        run_pending();
+    }
+    settle_loads(r);
+}
+
 PYPTO_SHARED void forget_within(const uint8_t* begin, uint64_t bytes)
 {
     State& s = state;
+    const uint8_t* const result = s.pending.operands[0].address;
+    if (s.pending.instruction != nullptr && result >= begin && result < begin + bytes) {
+        s.pending.instruction = nullptr;
+    }
     for (uint32_t i = 0; i < s.deferred_count;) {
         if (s.deferred[i].dst >= begin && s.deferred[i].dst < begin + bytes) {
             forget(s, i);
@@ -181,7 +203,10 @@ PYPTO_SHARED void store(AscendC::TPosition position, const Rows& rows)
     if (r.rows == 0 || r.bytes == 0) {
         return;
     }
-    if (kDefers && state.deferred_count != 0) {
+    if (waiting()) {
+        if (store_pending(r)) {
+            return;
+        }
         settle_global(r);
         r.src = source(r.src, (r.rows - 1) * r.src_pitch + r.bytes);
     }

@@ -8,6 +8,7 @@
 #ifndef PYPTO_TWIN_WALK_H
 #define PYPTO_TWIN_WALK_H
 
+#include "lanes.h"
 #include "simd.h"
 #include "tensor.h"
 
@@ -74,15 +75,6 @@ inline constexpr uint32_t step_lanes = (one_of<T, half, bfloat16_t> || ...)
                                            ? (widest(sizeof(T)...) == 8 ? 4 : 8)
                                            : kBlockBytes / widest(sizeof(T)...);
 
-/* One tensor operand with its strides in bytes. */
-template <typename T>
-struct Operand {
-    T* address;
-    uint32_t block;
-    uint32_t repeat;
-    AscendC::TPosition position;
-};
-
 /* Dense operand of a count form. */
 template <typename T>
 PYPTO_INLINE Operand<T> operand(const AscendC::LocalTensor<T>& tensor)
@@ -135,27 +127,48 @@ PYPTO_INLINE void report(const Operand<T>& at, uint32_t repeats, uint32_t length
     (void)at, (void)repeats, (void)length;
 }
 
-/* d = f(s...) for `count` dense elements. Reads whole steps (not past the 32-byte block of the last
- * element), writes exactly the elements. f appears once, as what is compiled twice costs twice. */
+/* d = f(s...) for `count` dense elements, whole steps. */
 template <typename F, typename D, typename... S>
 PYPTO_INLINE void walk_dense(const F f, uint32_t count, D* d, const S*... s)
 {
     constexpr uint32_t lanes = step_lanes<D, S...>;
-    const uint64_t whole = count / lanes * lanes;
-    D last[lanes];
-    uint64_t i = 0, end = whole, to = reinterpret_cast<uint64_t>(d);
-    for (;;) { /* a second turn computes the last step into `last` */
-        for (; i < end; i += lanes) {
-            simd::store(reinterpret_cast<D*>(to) + i,
-                        simd::Lanes<D, lanes>::pack(f(simd::Lanes<S, lanes>::load(s + i)...)));
-        }
-        if (end >= count) break;
-        end += lanes;
-        to = reinterpret_cast<uint64_t>(last) - whole * sizeof(D);
+    for (uint64_t i = 0; i < count; i += lanes) {
+        simd::store(d + i, simd::Lanes<D, lanes>::pack(f(simd::Lanes<S, lanes>::load(s + i)...)));
     }
-    if (count != whole) {
-        using Packed = decltype(simd::Lanes<D, lanes>::pack(f(simd::Lanes<S, lanes>::load(s)...)));
-        simd::store_first<sizeof(D)>(d + whole, simd::load<Packed>(last), count % lanes);
+}
+
+/* d = f(a, b) with one block of b for all; whole steps. */
+template <typename F, typename T>
+PYPTO_INLINE void walk_fixed(const F f, uint32_t count, T* d, const T* a, const T* b)
+{
+    constexpr uint32_t lanes = step_lanes<T>;
+    using Lanes = simd::Lanes<T, lanes>;
+    const auto fixed = Lanes::load(b);
+    for (uint64_t i = 0; i < count; i += lanes) {
+        simd::store(d + i, Lanes::pack(f(Lanes::load(a + i), fixed)));
+    }
+}
+
+/* d = f(a, d) for all lanes of every repeat; d is one repeat, in registers meanwhile. */
+template <typename F, typename T>
+PYPTO_INLINE void walk_fold(const F f, uint32_t repeats, T* d, const Operand<T>& a)
+{
+    constexpr uint32_t lanes = step_lanes<T>, steps = repeat_lanes<T> / lanes;
+    using Lanes = simd::Lanes<T, lanes>;
+    decltype(Lanes::load(d)) sums[steps];
+#pragma GCC unroll 8
+    for (uint32_t k = 0; k < steps; ++k) {
+        sums[k] = Lanes::load(d + k * lanes);
+    }
+    for (uint32_t r = 0; r < repeats; ++r) {
+#pragma GCC unroll 8
+        for (uint32_t k = 0; k < steps; ++k) {
+            sums[k] = f(Lanes::load(address_of<lanes>(a, r, 0) + k * lanes), sums[k]);
+        }
+    }
+#pragma GCC unroll 8
+    for (uint32_t k = 0; k < steps; ++k) {
+        simd::store(d + k * lanes, Lanes::pack(sums[k]));
     }
 }
 
@@ -212,20 +225,6 @@ PYPTO_INLINE void refuse_counter_mode()
         fail("a repeat form with isSetMask = true in counter mode takes its mask bits as a total");
     }
 }
-
-/* What the forms need to know of an elementwise instruction on given types: its two loops, and sizes.
- * Everything else of a form is compiled once for all instructions. `f` points to the function object;
- * the first operand is the destination. */
-constexpr uint32_t kOperands = 4;
-struct Instruction {
-    void (*dense)(const void* f, uint32_t count, const Operand<uint8_t>* operands);
-    void (*strided)(const void* f, uint32_t repeats, uint64_t low, uint64_t high,
-                    const Operand<uint8_t>* operands);
-    uint16_t repeat_lanes;
-    uint8_t step_lanes;
-    uint8_t operands;         /* their number */
-    uint8_t sizes[kOperands]; /* bytes of an element of each */
-};
 
 template <unsigned... index>
 struct Indices {};
@@ -291,13 +290,57 @@ PYPTO_HIDDEN PYPTO_OUTLINE void Loops<F, D, S...>::strided(const void* f, uint32
                 typename IndicesOf<sizeof...(S)>::type{});
 }
 
+/* The loops of f for a block that stays, and for sums: of the few instructions that use them most. */
+template <typename F, typename T>
+struct FixedLoops {
+    static void fixed(const void* f, uint32_t count, const Operand<uint8_t>* operands);
+    static void fold(const void* f, uint32_t repeats, const Operand<uint8_t>* operands);
+};
+
+template <typename F, typename T>
+PYPTO_HIDDEN PYPTO_OUTLINE void FixedLoops<F, T>::fixed(const void* f, uint32_t count,
+                                                        const Operand<uint8_t>* operands)
+{
+    walk_fixed(*static_cast<const F*>(f), count, reinterpret_cast<T*>(operands[0].address),
+               reinterpret_cast<const T*>(operands[1].address),
+               reinterpret_cast<const T*>(operands[2].address));
+}
+
+template <typename F, typename T>
+PYPTO_HIDDEN PYPTO_OUTLINE void FixedLoops<F, T>::fold(const void* f, uint32_t repeats,
+                                                       const Operand<uint8_t>* operands)
+{
+    walk_fold(*static_cast<const F*>(f), repeats, reinterpret_cast<T*>(operands[0].address),
+              retyped<T>(operands[1]));
+}
+
+template <typename F, typename... T>
+inline constexpr bool has_fixed = false;
+template <typename F>
+inline constexpr bool has_fixed<F, float, float, float> =
+    one_of<F, lane::AddLanes, lane::SubLanes, lane::MulLanes, lane::DivLanes, lane::MaxLanes, lane::MinLanes>;
+
 template <typename F, typename D, typename... S>
-inline constexpr Instruction instruction_of = {&Loops<F, D, S...>::dense,
-                                               &Loops<F, D, S...>::strided,
-                                               repeat_lanes<D, S...>,
-                                               step_lanes<D, S...>,
-                                               1 + sizeof...(S),
-                                               {sizeof(D), sizeof(S)...}};
+constexpr Instruction make_instruction()
+{
+    Instruction made = {&Loops<F, D, S...>::dense,
+                        &Loops<F, D, S...>::strided,
+                        nullptr,
+                        nullptr,
+                        repeat_lanes<D, S...>,
+                        step_lanes<D, S...>,
+                        1 + sizeof...(S),
+                        {sizeof(D), sizeof(S)...},
+                        sizeof(F)};
+    if constexpr (has_fixed<F, D, S...>) {
+        made.fixed = &FixedLoops<F, D>::fixed;
+        made.fold = &FixedLoops<F, D>::fold;
+    }
+    return made;
+}
+
+template <typename F, typename D, typename... S>
+inline constexpr Instruction instruction_of = make_instruction<F, D, S...>();
 
 /* As `report` of one operand, for all operands of an instruction. */
 PYPTO_INLINE void report_all(const Instruction& instruction, const Operand<uint8_t>* operands,
@@ -324,15 +367,10 @@ PYPTO_INLINE void report_all(const Instruction& instruction, const Operand<uint8
     (void)instruction, (void)operands, (void)repeats, (void)length;
 }
 
-/* Bytes from the first to the last lane of an operand in `repeats` repeats of `mask` lanes. */
-PYPTO_INLINE uint64_t reach(const Operand<uint8_t>& at, uint32_t size, uint64_t mask, uint32_t repeats)
-{
-    if (mask == 0 || repeats == 0) {
-        return 0;
-    }
-    const uint64_t blocks = (mask * size + kBlockBytes - 1) / kBlockBytes;
-    return uint64_t{repeats - 1} * at.repeat + (blocks - 1) * at.block + kBlockBytes;
-}
+/* `count` elements: dense operands, the last of which may be one block that stays. Reads whole steps
+ * (not past the 32-byte block of the last element), writes exactly the elements. */
+PYPTO_SHARED void run_dense(const Instruction& instruction, const void* f, uint32_t count,
+                            const Operand<uint8_t>* operands);
 
 /* Finds where the sources of a dense run are, then runs it: what is written may be what is read. */
 PYPTO_SHARED void run_count(const Instruction& instruction, const void* f, uint32_t count,
