@@ -63,7 +63,7 @@ template <typename... A, void (*kernel)(A...)> struct Entry<kernel> {
     }
     static void stream(PyptoCore* core, const void* frame)
     {
-        pypto_twin::enter(core);
+        const pypto_twin::State state(core);
         call(static_cast<const Frame*>(frame)->arguments, typename Make<sizeof...(A)>::type{});
     }
 };

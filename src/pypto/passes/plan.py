@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from pypto.error import Diagnostic, PassError
 from pypto.ir.expr import as_int
-from pypto.ir.tile import Form, Instr, Kind, Phase, Plan, TileStage
+from pypto.ir.tile import Form, Instr, Kind, Local, Phase, Plan, TileStage
 from pypto.passes.fuse import Stage
 from pypto.passes.memory import Capacity, Memory, plan_slots
 from pypto.passes.select import Draft, select
@@ -87,7 +87,7 @@ def _plan(stage: Stage, layout: Layout, form: Form, target: Target, unit: int) -
     phases = tuple(
         Phase(finish[id(p.start)], finish[id(p.step)], finish[id(p.finish)]) for p in draft.phases
     )
-    per_element, per_row = _density(memory, choice.depth)
+    per_element, per_row = _density(draft, memory)
     single_pass = len(draft.phases) == 1 and not draft.phases[0].start.instrs
     return Plan(
         form=form,
@@ -189,10 +189,19 @@ def _largest(
     return grow(low)
 
 
-def _density(memory: Memory, depth: int) -> tuple[int, int]:
-    """Bytes touched per element of a step and per row of it, each buffer counted once."""
-    del depth  # a CPU reuses one buffer of a queue
-    per_element = sum(s.dtype.bytes for s in memory.slots if s.kind is Kind.FULL)
+def _density(draft: Draft, memory: Memory) -> tuple[int, int]:
+    """Bytes that a CPU wants to keep cached per element of a step and per row of it.
+
+    Loads that one instruction reads and results that go to global memory pass through: the twin
+    has no copy of them on chip.
+    """
+    reads: dict[Local, int] = {}
+    for instr in _instrs(draft):
+        for local in set(instr.srcs):
+            reads[local] = reads.get(local, 0) + 1
+    loaded = {c.local for b in draft.blocks() for c in b.loads}
+    kept = {x.slot for x, n in reads.items() if x.slot is not None and n > (x in loaded)}
+    per_element = sum(s.dtype.bytes for s in memory.slots if s.kind is Kind.FULL and s in kept)
     per_row = {Kind.COL: 4, Kind.COL_BLOCKS: 32, Kind.FOLD: 256, Kind.FOLD_TWICE: 512}
     return max(per_element, 1), sum(per_row.get(s.kind, 0) for s in memory.slots)
 

@@ -87,7 +87,7 @@ PYPTO_INLINE void set_atomic()
     static_assert(is_same<T, half> || is_same<T, bfloat16_t> || is_same<T, float> ||
                       is_same<T, int8_t> || is_same<T, int16_t> || is_same<T, int32_t>,
                   "SetAtomic*: half, bfloat16_t, float, int8_t, int16_t and int32_t only");
-    state.accumulate = accumulate_rows<T, operation>;
+    state().accumulate = accumulate_rows<T, operation>;
 }
 
 }  // namespace pypto_twin
@@ -109,7 +109,7 @@ PYPTO_INLINE void SetAtomicMin()
 {
     pypto_twin::set_atomic<T, pypto_twin::AtomicOperation::min>();
 }
-PYPTO_INLINE void SetAtomicNone() { pypto_twin::state.accumulate = nullptr; }
+PYPTO_INLINE void SetAtomicNone() { pypto_twin::state().accumulate = nullptr; }
 PYPTO_INLINE void DisableDmaAtomic() { SetAtomicNone(); }
 
 /* Scalar atomics on global memory; each returns the former value. */

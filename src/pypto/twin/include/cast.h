@@ -224,7 +224,7 @@ private:
         if constexpr (is_same<D, int16_t>) {
             return clamp_integer(v, -32768, 32767);
         } else if constexpr (is_same<D, half> && is_same<S, int32_t>) {
-            return simd::to_half(simd::to_float(v) * splat(state.deq_scale));
+            return simd::to_half(simd::to_float(v) * splat(state().deq_scale));
         } else if constexpr (is_same<D, half>) {
             return simd::to_half(simd::to_float(v), mode);
         } else if constexpr (is_same<S, int32_t>) {

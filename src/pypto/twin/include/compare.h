@@ -187,11 +187,11 @@ PYPTO_INLINE void compare_register(const Operand<T>& a, const Operand<T>& b, Asc
     constexpr uint32_t lanes = kRepeatBytes / sizeof(T);
     report<8, false>(a, 1, lanes);
     report<8, false>(b, 1, lanes);
-    state.compare_mask[0] = state.compare_mask[1] = 0;
+    state().compare_mask[0] = state().compare_mask[1] = 0;
     for (uint32_t step = 0; step < lanes / 8; ++step) {
         const uint64_t bits = simd::compare(simd::Lanes<T, 8>::load(address_of<8>(a, 0, step)),
                                             simd::Lanes<T, 8>::load(address_of<8>(b, 0, step)), mode);
-        state.compare_mask[step / 8] |= (bits & covered.bits<8>(0, step * 8)) << (step % 8 * 8);
+        state().compare_mask[step / 8] |= (bits & covered.bits<8>(0, step * 8)) << (step % 8 * 8);
     }
 }
 
@@ -226,7 +226,7 @@ PYPTO_INLINE void GetCmpMask(const LocalTensor<T>& dst)
     PYPTO_TWIN_TYPES("GetCmpMask", T, uint8_t, uint16_t, uint32_t, uint64_t);
     pypto_twin::on_instruction(PIPE_V);
     pypto_twin::on_write(dst.Position(), dst.GetPhyAddr(), 16, PIPE_V);
-    __builtin_memcpy(dst.GetPhyAddr(), pypto_twin::state.compare_mask, 16);
+    __builtin_memcpy(dst.GetPhyAddr(), pypto_twin::state().compare_mask, 16);
 }
 template <typename T>
 PYPTO_INLINE void SetCmpMask(const LocalTensor<T>& src)
@@ -234,7 +234,7 @@ PYPTO_INLINE void SetCmpMask(const LocalTensor<T>& src)
     PYPTO_TWIN_TYPES("SetCmpMask", T, uint8_t, uint16_t, uint32_t, uint64_t, half, float);
     pypto_twin::on_instruction(PIPE_V);
     pypto_twin::on_read(src.Position(), src.GetPhyAddr(), 16, PIPE_V);
-    __builtin_memcpy(pypto_twin::state.compare_mask, src.GetPhyAddr(), 16);
+    __builtin_memcpy(pypto_twin::state().compare_mask, src.GetPhyAddr(), 16);
 }
 
 }  // namespace AscendC

@@ -79,7 +79,7 @@ PYPTO_INLINE void Copy(const LocalTensor<T>& dst, const LocalTensor<T>& src, uin
         SetVectorMask<T>(lanes.high, lanes.low);
         pypto_twin::copy_masked(dst, src, lanes, repeat, params);
     } else {
-        const pypto_twin::State& s = pypto_twin::state;
+        const pypto_twin::State& s = pypto_twin::state();
         pypto_twin::copy_masked(dst, src,
                                 s.mask_counter ? pypto_twin::first_lanes(s.mask_low)
                                                : pypto_twin::Lanes{s.mask_low, s.mask_high},

@@ -42,7 +42,7 @@ struct Deferred {
 
 /* An instruction that has not run yet (deferred.h); its sources are where they are to be read. */
 struct Pending {
-    const Instruction* instruction; /* nullptr: there is none */
+    const Instruction* instruction;
     Operand<uint8_t> operands[kOperands];
     uint64_t function[2]; /* the function object */
     uint64_t bytes;       /* of the destination */
@@ -51,6 +51,7 @@ struct Pending {
 };
 
 constexpr uint32_t kDeferred = 8;
+constexpr uint32_t kPending = 8;
 constexpr uint32_t kTracks = 4;
 
 /* Guesses only: wrong ones cost time, never results. */
@@ -60,8 +61,11 @@ struct Tracker {
     uint32_t oldest;  /* replaced next */
 };
 
-/* Registers of one stream. Plain data: saved and restored when streams take turns on a thread. */
+/* Registers of one stream. It lives on the stream's stack; making it binds this thread to `core`. */
 struct State {
+    explicit PYPTO_INLINE State(PyptoCore* core);
+    State(const State&) = delete;
+
     PyptoCore* core;
     uint64_t mask_low;      /* lanes 0..63; in counter mode the total number of elements */
     uint64_t mask_high;     /* lanes 64..127 */
@@ -77,29 +81,33 @@ struct State {
     bool mask_counter;      /* counter mode */
     bool pad_set;           /* SetPadValue was called */
     bool streaming;         /* PYPTO_STREAM_STORES of the launch */
-    uint32_t deferred_count;
-    Deferred deferred[kDeferred];
-    Pending pending;
     Tracker tracker;
+    uint32_t deferred_count;
+    uint32_t pending_count;
+    Deferred deferred[kDeferred];
+    Pending pending[kPending]; /* their results lie side by side, in this order */
 };
 
-/* One per kernel binary and thread. Constant initialisation keeps the access free of guards. */
+/* The stream of this thread, in each kernel binary. A pointer, because the fast kind of thread-local
+ * memory that loaded libraries share is scarce. */
 #if defined(PYPTO_TWIN_SUPPORT)
-PYPTO_HIDDEN __thread State state;
+PYPTO_HIDDEN __thread State* current;
 #elif defined(PYPTO_TWIN_LINKED)
-extern PYPTO_HIDDEN __thread State state;
+extern PYPTO_HIDDEN __thread State* current;
 #else
-static __thread State state;
+static __thread State* current;
 #endif
 
-/* Binds this thread to `core`; the first call of every stream. */
-PYPTO_INLINE void enter(PyptoCore* core)
+PYPTO_INLINE State& state() { return *current; }
+
+PYPTO_INLINE State::State(PyptoCore* of)
 {
-    state = State{};
-    state.core = core;
-    state.mask_low = state.mask_high = ~uint64_t{0};
-    state.deq_scale = 1.0f;
-    state.streaming = (core->flags & PYPTO_STREAM_STORES) != 0;
+    __builtin_memset(static_cast<void*>(this), 0, offsetof(State, deferred));
+    core = of;
+    mask_low = mask_high = ~uint64_t{0};
+    deq_scale = 1.0f;
+    streaming = (of->flags & PYPTO_STREAM_STORES) != 0;
+    current = this;
 }
 
 /* A broken rule that cannot be computed around: says which and ends the process. */
@@ -107,41 +115,41 @@ PYPTO_INLINE void enter(PyptoCore* core)
 
 PYPTO_INLINE uint8_t* memory_base(AscendC::TPosition position)
 {
-    return state.core->ub + memory_offset(memory_of(position));
+    return state().core->ub + memory_offset(memory_of(position));
 }
 
 }  // namespace pypto_twin
 
-#define ASCEND_IS_AIV (pypto_twin::state.core->is_cube == 0)
-#define ASCEND_IS_AIC (pypto_twin::state.core->is_cube != 0)
+#define ASCEND_IS_AIV (pypto_twin::state().core->is_cube == 0)
+#define ASCEND_IS_AIC (pypto_twin::state().core->is_cube != 0)
 
 namespace AscendC {
 
-PYPTO_INLINE int64_t GetBlockIdx() { return pypto_twin::state.core->block_idx; }
-PYPTO_INLINE int64_t GetBlockNum() { return pypto_twin::state.core->block_num; }
-PYPTO_INLINE int64_t GetSubBlockIdx() { return pypto_twin::state.core->sub_block_idx; }
-PYPTO_INLINE int64_t GetSubBlockNum() { return pypto_twin::state.core->sub_block_num; }
-PYPTO_INLINE int64_t GetTaskRatio() { return pypto_twin::state.core->sub_block_num; }
+PYPTO_INLINE int64_t GetBlockIdx() { return pypto_twin::state().core->block_idx; }
+PYPTO_INLINE int64_t GetBlockNum() { return pypto_twin::state().core->block_num; }
+PYPTO_INLINE int64_t GetSubBlockIdx() { return pypto_twin::state().core->sub_block_idx; }
+PYPTO_INLINE int64_t GetSubBlockNum() { return pypto_twin::state().core->sub_block_num; }
+PYPTO_INLINE int64_t GetTaskRatio() { return pypto_twin::state().core->sub_block_num; }
 PYPTO_INLINE int64_t GetTaskRation() { return GetTaskRatio(); }
 PYPTO_INLINE void InitSocState() {}
 
 /* Passed as mask where isSetMask is false. */
 constexpr uint64_t MASK_PLACEHOLDER = 0;
 
-PYPTO_INLINE void SetMaskCount() { pypto_twin::state.mask_counter = true; }
-PYPTO_INLINE void SetMaskNorm() { pypto_twin::state.mask_counter = false; }
+PYPTO_INLINE void SetMaskCount() { pypto_twin::state().mask_counter = true; }
+PYPTO_INLINE void SetMaskNorm() { pypto_twin::state().mask_counter = false; }
 
 PYPTO_INLINE void ResetMask()
 {
-    pypto_twin::state.mask_low = pypto_twin::state.mask_high = ~uint64_t{0};
+    pypto_twin::state().mask_low = pypto_twin::state().mask_high = ~uint64_t{0};
 }
 
 /* Normal mode: one bit a lane. Counter mode: low = number of elements. */
 template <typename T, MaskMode mode = MaskMode::NORMAL>
 PYPTO_INLINE void SetVectorMask(uint64_t high, uint64_t low)
 {
-    pypto_twin::state.mask_high = high;
-    pypto_twin::state.mask_low = low;
+    pypto_twin::state().mask_high = high;
+    pypto_twin::state().mask_low = low;
 }
 
 /* Normal mode: the first `length` lanes. Counter mode: number of elements. */
@@ -160,13 +168,13 @@ PYPTO_INLINE void SetVectorMask(int32_t length)
     }
 }
 
-PYPTO_INLINE void SetDeqScale(half scale) { pypto_twin::state.deq_scale = static_cast<float>(scale); }
+PYPTO_INLINE void SetDeqScale(half scale) { pypto_twin::state().deq_scale = static_cast<float>(scale); }
 
 PYPTO_INLINE void SetDeqScale(float scale, int16_t offset, bool signMode)
 {
-    pypto_twin::state.deq_scale = scale;
-    pypto_twin::state.deq_offset = offset;
-    pypto_twin::state.deq_signed = signMode;
+    pypto_twin::state().deq_scale = scale;
+    pypto_twin::state().deq_offset = offset;
+    pypto_twin::state().deq_signed = signMode;
 }
 
 }  // namespace AscendC
@@ -176,15 +184,15 @@ namespace pypto_twin {
 struct BlockIndex { /* equal on the AIVs of one group */
     PYPTO_INLINE operator int64_t() const
     {
-        const PyptoCore* core = state.core;
+        const PyptoCore* core = state().core;
         return core->is_cube != 0 ? core->block_idx : core->block_idx / core->sub_block_num;
     }
 };
 struct BlockCount {
-    PYPTO_INLINE operator int64_t() const { return state.core->block_num; }
+    PYPTO_INLINE operator int64_t() const { return state().core->block_num; }
 };
 struct SubBlockIndex {
-    PYPTO_INLINE operator int64_t() const { return state.core->sub_block_idx; }
+    PYPTO_INLINE operator int64_t() const { return state().core->sub_block_idx; }
 };
 
 }  // namespace pypto_twin

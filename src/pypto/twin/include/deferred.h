@@ -5,9 +5,9 @@
  * bytes move ("settle") when something needs them in place: a partial overwrite, an instruction
  * that does not know of deferral, a store to the same global memory, a barrier. A run that is
  * overwritten or freed never moves. In the same way an elementwise instruction that fills a buffer
- * of an output queue is only noted; when the next thing that touches its operands is the store of
- * what it computes, it writes to global memory itself, and its buffer is a load from there. A kernel
- * without races cannot tell. Fast build only: with hooks compiled in, everything happens at once.
+ * of an output queue is only noted, as are those that go on where it ends; when the next thing that
+ * touches their operands is the store of what they compute, they write to global memory themselves,
+ * and the buffer becomes a load from there. A kernel without races cannot tell. Fast build only: with hooks compiled in, everything happens at once.
  */
 #ifndef PYPTO_TWIN_DEFERRED_H
 #define PYPTO_TWIN_DEFERRED_H
@@ -23,7 +23,7 @@ constexpr uint64_t kDeferBytes = 512;
 /* Whether anything is noted. */
 PYPTO_INLINE bool waiting()
 {
-    return kDefers && (state.deferred_count != 0 || state.pending.instruction != nullptr);
+    return kDefers && (state().deferred_count | state().pending_count) != 0;
 }
 
 /* Does all that is noted. */
@@ -80,10 +80,10 @@ PYPTO_SHARED void settle_loads(const Rows& r);
 PYPTO_SHARED bool postpone(const Instruction& instruction, const void* f, uint32_t mask, uint32_t count,
                            const Operand<uint8_t>* operands);
 
-/* Runs the pending instruction where its destination is. */
+/* Runs the pending instructions where their destination is. */
 PYPTO_SHARED void run_pending();
 
-/* Runs it on the global side of a store, when that is a store of what it computes. */
+/* Runs them on the global side of a store, when that is a store of what they compute. */
 PYPTO_SHARED bool store_pending(const Rows& rows);
 
 /* A queue has taken back [begin, begin + bytes): its contents are dead. */
@@ -104,7 +104,7 @@ PYPTO_INLINE bool defer(AscendC::TPosition position, const Rows& rows)
     }
     const Rows r = merged(rows);
     written(r.dst, (r.rows - 1) * r.dst_pitch + r.bytes, r.rows == 1);
-    State& s = state;
+    State& s = state();
     /* from a block's start to a block's end, so that whole registers can be read */
     const bool blocks = (reinterpret_cast<uintptr_t>(r.dst) | r.bytes) % kBlockBytes == 0;
     if (r.rows != 1 || r.bytes < kDeferBytes || !blocks || s.deferred_count == kDeferred) {

@@ -119,7 +119,7 @@ inline void AddDeqRelu(const LocalTensor<T>& dst, const LocalTensor<U>& src0,
     using namespace pypto_twin;
     static_assert(is_same<T, half> && is_same<U, int32_t>,
                   "AddDeqRelu: the device has this instruction only for int32_t to half");
-    count_form(lane::AddDeqReluLanes{state.deq_scale}, static_cast<uint32_t>(count), dst, src0, src1);
+    count_form(lane::AddDeqReluLanes{state().deq_scale}, static_cast<uint32_t>(count), dst, src0, src1);
 }
 
 }  // namespace AscendC

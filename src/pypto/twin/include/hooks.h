@@ -17,7 +17,7 @@ constexpr bool kHooks = PYPTO_TWIN_HOOKS != 0;
 #if PYPTO_TWIN_HOOKS
 PYPTO_INLINE void count(PyptoCounter counter, uint64_t amount)
 {
-    state.core->counters[counter] += amount;
+    state().core->counters[counter] += amount;
 }
 #endif
 
@@ -80,8 +80,8 @@ PYPTO_INLINE void on_sync_all()
 PYPTO_INLINE void on_allocate(AscendC::Hardware memory, uint32_t end)
 {
 #if PYPTO_TWIN_HOOKS
-    if (memory == AscendC::Hardware::UB && state.core->counters[PYPTO_COUNT_UB_PEAK] < end) {
-        state.core->counters[PYPTO_COUNT_UB_PEAK] = end;
+    if (memory == AscendC::Hardware::UB && state().core->counters[PYPTO_COUNT_UB_PEAK] < end) {
+        state().core->counters[PYPTO_COUNT_UB_PEAK] = end;
     }
 #endif
     (void)memory, (void)end;

@@ -213,8 +213,8 @@ PYPTO_INLINE void DataCopy(const LocalTensor<T>& dst, const LocalTensor<T>& src,
 template <typename T, TPosition position = TPosition::MAX>
 PYPTO_INLINE void SetPadValue(T value)
 {
-    pypto_twin::state.pad_value = pypto_twin::raw_bits(value);
-    pypto_twin::state.pad_set = true;
+    pypto_twin::state().pad_value = pypto_twin::raw_bits(value);
+    pypto_twin::state().pad_set = true;
 }
 
 template <typename T>

@@ -138,15 +138,15 @@ PYPTO_HIDDEN PYPTO_OUTLINE void whole(const AscendC::LocalTensor<T>& dst, const 
         const float value = repeat<Op>(src, r, covered);
         if constexpr (!Op::indexed) {
             to[0] = T(value);
-            state.reduce_sum = value;
+            state().reduce_sum = value;
         } else {
-            state.reduce_value = value;
+            state().reduce_value = value;
             if (order == ReduceOrder::ORDER_ONLY_VALUE) {
                 to[0] = T(value);
                 continue;
             }
             const uint32_t index = find(src, r, covered, value);
-            state.reduce_index = index;
+            state().reduce_index = index;
             if (order == ReduceOrder::ORDER_ONLY_INDEX) {
                 __builtin_memcpy(bytes, &index, sizeof(index));
             } else {

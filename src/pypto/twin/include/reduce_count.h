@@ -56,7 +56,7 @@ PYPTO_HIDDEN PYPTO_OUTLINE void total(const AscendC::LocalTensor<T>& dst, const 
         sum = static_cast<float>(T(next));
     }
     dst.GetPhyAddr()[0] = T(sum);
-    state.reduce_sum = sum;
+    state().reduce_sum = sum;
 }
 
 PYPTO_INLINE uint32_t positive_count(int32_t count)

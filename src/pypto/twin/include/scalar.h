@@ -149,19 +149,19 @@ PYPTO_INLINE void WriteGmByPassDCache(__gm__ T* address, T value)
 template <typename T>
 PYPTO_INLINE T GetReduceRepeatSumSpr()
 {
-    return static_cast<T>(pypto_twin::state.reduce_sum);
+    return static_cast<T>(pypto_twin::state().reduce_sum);
 }
 template <typename T>
 PYPTO_INLINE void GetReduceRepeatMaxMinSpr(T& value)
 {
-    value = static_cast<T>(pypto_twin::state.reduce_value);
+    value = static_cast<T>(pypto_twin::state().reduce_value);
 }
 /* The index comes as raw bits in the width of T. */
 template <typename T>
 PYPTO_INLINE void GetReduceRepeatMaxMinSpr(T& value, T& index)
 {
-    value = static_cast<T>(pypto_twin::state.reduce_value);
-    __builtin_memcpy(&index, &pypto_twin::state.reduce_index, sizeof(T));
+    value = static_cast<T>(pypto_twin::state().reduce_value);
+    __builtin_memcpy(&index, &pypto_twin::state().reduce_index, sizeof(T));
 }
 
 /* Ticks of 20 ns (50 MHz). */

@@ -180,7 +180,7 @@ PYPTO_INLINE void Select(const LocalTensor<T>& dst, const LocalTensor<T>& src0,
     static_assert(selMode == SELMODE::VSEL_CMPMASK_SPR, "Select (register): only VSEL_CMPMASK_SPR");
     on_instruction(PIPE_V);
     select_walk(operand(dst, p.dstBlkStride, p.dstRepStride),
-                reinterpret_cast<const uint8_t*>(state.compare_mask), 0,
+                reinterpret_cast<const uint8_t*>(state().compare_mask), 0,
                 operand(src0, p.src0BlkStride, p.src0RepStride),
                 RawTensor<T>{operand(src1, p.src1BlkStride, p.src1RepStride)},
                 cover_registers(repeatTime, kRepeatBytes / sizeof(T)));

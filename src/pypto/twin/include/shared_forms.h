@@ -64,12 +64,12 @@ PYPTO_SHARED void run_masked(const Instruction& instruction, const void* f, uint
 {
     settle();
     on_instruction(PIPE_V);
-    if (!state.mask_counter) {
-        run_strided(instruction, f, repeats, state.mask_low, state.mask_high, operands);
+    if (!state().mask_counter) {
+        run_strided(instruction, f, repeats, state().mask_low, state().mask_high, operands);
         return;
     }
     /* counter mode: the total number of elements; the repeat count does not matter */
-    const uint32_t total = static_cast<uint32_t>(state.mask_low), lanes = instruction.repeat_lanes;
+    const uint32_t total = static_cast<uint32_t>(state().mask_low), lanes = instruction.repeat_lanes;
     run_strided(instruction, f, total / lanes, ~uint64_t{0}, ~uint64_t{0}, operands);
     if (total % lanes != 0) {
         for (uint32_t k = 0; k < instruction.operands; ++k) {

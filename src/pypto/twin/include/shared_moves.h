@@ -12,7 +12,7 @@ namespace pypto_twin {
 [[noreturn]] PYPTO_SHARED __attribute__((cold)) void fail(const char* what)
 {
     dprintf(2, "pypto: Ascend C twin, block %lld: %s\n",
-            static_cast<long long>(state.core != nullptr ? state.core->block_idx : -1), what);
+            static_cast<long long>(current != nullptr ? current->core->block_idx : -1), what);
     __builtin_abort();
 }
 
@@ -82,7 +82,7 @@ PYPTO_SHARED void store_rows(State& s, const Rows& rows)
 
 PYPTO_SHARED void settle_all()
 {
-    State& s = state;
+    State& s = state();
     run_pending();
     for (uint32_t i = 0; i < s.deferred_count; ++i) {
         copy_bytes(s.deferred[i].dst, s.deferred[i].src, s.deferred[i].bytes);
@@ -92,8 +92,8 @@ PYPTO_SHARED void settle_all()
 
 PYPTO_SHARED void overwrite(const uint8_t* dst, uint64_t bytes, bool whole)
 {
-    State& s = state;
-    if (s.pending.instruction != nullptr && touches(s.pending, dst, bytes)) {
+    State& s = state();
+    if (touches_pending(s, dst, bytes)) {
         run_pending();
     }
     for (uint32_t i = 0; i < s.deferred_count;) {
@@ -124,10 +124,10 @@ PYPTO_SHARED void overwrite(const uint8_t* dst, uint64_t bytes, bool whole)
 
 PYPTO_SHARED const uint8_t* find(const uint8_t* from, uint64_t bytes)
 {
-    State& s = state;
+    State& s = state();
     const uint8_t* const end = from + (bytes + kBlockBytes - 1) / kBlockBytes * kBlockBytes;
-    const Pending& p = s.pending;
-    if (p.instruction != nullptr && overlap(p.operands[0].address, p.bytes, from, static_cast<uint64_t>(end - from))) {
+    if (s.pending_count != 0 &&
+        overlap(result_of(s), result_bytes(s), from, static_cast<uint64_t>(end - from))) {
         run_pending();
     }
     for (uint32_t i = 0; i < s.deferred_count;) {
@@ -146,7 +146,7 @@ PYPTO_SHARED const uint8_t* find(const uint8_t* from, uint64_t bytes)
 
 PYPTO_SHARED void settle_loads(const Rows& r)
 {
-    State& s = state;
+    State& s = state();
     const uint64_t bytes = (r.rows - 1) * r.dst_pitch + r.bytes;
     for (uint32_t i = 0; i < s.deferred_count;) {
         if (overlap(s.deferred[i].src, s.deferred[i].bytes, r.dst, bytes)) {
@@ -160,7 +160,7 @@ PYPTO_SHARED void settle_loads(const Rows& r)
 PYPTO_SHARED void settle_global(const Rows& r)
 {
     const uint64_t bytes = (r.rows - 1) * r.dst_pitch + r.bytes;
-    if (state.pending.instruction != nullptr && touches(state.pending, r.dst, bytes)) {
+    if (touches_pending(state(), r.dst, bytes)) {
         run_pending();
     }
     settle_loads(r);
@@ -168,10 +168,9 @@ PYPTO_SHARED void settle_global(const Rows& r)
 
 PYPTO_SHARED void forget_within(const uint8_t* begin, uint64_t bytes)
 {
-    State& s = state;
-    const uint8_t* const result = s.pending.operands[0].address;
-    if (s.pending.instruction != nullptr && result >= begin && result < begin + bytes) {
-        s.pending.instruction = nullptr;
+    State& s = state();
+    if (s.pending_count != 0 && overlap(result_of(s), 1, begin, bytes)) {
+        s.pending_count = 0;
     }
     for (uint32_t i = 0; i < s.deferred_count;) {
         if (s.deferred[i].dst >= begin && s.deferred[i].dst < begin + bytes) {
@@ -193,7 +192,7 @@ PYPTO_SHARED void load(AscendC::TPosition position, const Rows& r)
     if (defer(position, r)) {
         return;
     }
-    load_rows(state, r);
+    load_rows(state(), r);
 }
 
 PYPTO_SHARED void store(AscendC::TPosition position, const Rows& rows)
@@ -212,7 +211,7 @@ PYPTO_SHARED void store(AscendC::TPosition position, const Rows& rows)
     }
     on_read(position, r.src, r.bytes, PIPE_MTE3, r.rows, r.src_pitch);
     on_write(AscendC::TPosition::GM, r.dst, r.bytes, PIPE_MTE3, r.rows, r.dst_pitch);
-    State& s = state;
+    State& s = state();
     if (__builtin_expect(s.accumulate != nullptr, 0)) {
         s.accumulate(r);
     } else {
@@ -252,8 +251,8 @@ PYPTO_SHARED void load_padded(AscendC::TPosition position, const Rows& rows, uin
     r.dst_pitch = occupied + static_cast<uint64_t>(gap_blocks) * kBlockBytes;
     load(position, r);
     /* Nothing asked: the device leaves junk, or the value of SetPadValue, in the last block. */
-    if (!fill && used != occupied && state.pad_set) {
-        p.value = state.pad_value;
+    if (!fill && used != occupied && state().pad_set) {
+        p.value = state().pad_value;
         fill = true;
     }
     if (fill && r.bytes != 0) {
@@ -268,17 +267,17 @@ PYPTO_SHARED void load_padded(AscendC::TPosition position, const Rows& rows, uin
 PYPTO_SHARED void sync_all(bool aiv_only)
 {
     settle();
-    const State saved = state;
-    saved.core->sync_all(saved.core, aiv_only ? 1 : 0);
-    state = saved;
+    State* const own = current; /* other streams run on this thread meanwhile */
+    own->core->sync_all(own->core, aiv_only ? 1 : 0);
+    current = own;
 }
 
 PYPTO_SHARED void cross_wait(uint16_t flag)
 {
     settle();
-    const State saved = state;
-    saved.core->cross_wait(saved.core, flag);
-    state = saved;
+    State* const own = current;
+    own->core->cross_wait(own->core, flag);
+    current = own;
 }
 
 }  // namespace pypto_twin

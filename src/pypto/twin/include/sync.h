@@ -98,7 +98,7 @@ PYPTO_INLINE void SyncAll(const GlobalTensor<int32_t>& gm, const LocalTensor<int
 {
     static_assert(isAIVOnly, "SyncAll: the software form is for vector cores");
     (void)gm, (void)ub;
-    const int64_t cores = pypto_twin::state.core->block_num * pypto_twin::state.core->sub_block_num;
+    const int64_t cores = pypto_twin::state().core->block_num * pypto_twin::state().core->sub_block_num;
     if (__builtin_expect(usedCores != 0 && usedCores != cores, 0)) {
         pypto_twin::fail("SyncAll: the twin synchronises all cores of a launch, not a part of them");
     }
@@ -111,7 +111,7 @@ PYPTO_INLINE void CrossCoreSetFlag(uint16_t flag)
 {
     static_assert(mode <= 2, "CrossCoreSetFlag: the modes are 0, 1 and 2");
     static_assert(pipe != PIPE_S && pipe != PIPE_ALL, "CrossCoreSetFlag: not after this pipe");
-    pypto_twin::state.core->cross_set(pypto_twin::state.core, mode, flag);
+    pypto_twin::state().core->cross_set(pypto_twin::state().core, mode, flag);
 }
 
 /* The template arguments have no effect on this target: it blocks the whole core. */

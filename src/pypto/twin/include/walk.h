@@ -203,14 +203,14 @@ PYPTO_INLINE void walk_strided(const F f, uint32_t repeats, uint64_t low, uint64
 /* Mask registers after a count form: all lanes, normal mode. */
 PYPTO_INLINE void leave_count_form()
 {
-    state.mask_low = state.mask_high = ~uint64_t{0};
-    state.mask_counter = false;
+    state().mask_low = state().mask_high = ~uint64_t{0};
+    state().mask_counter = false;
 }
 
 PYPTO_INLINE void set_mask(uint64_t low, uint64_t high)
 {
-    state.mask_low = low;
-    state.mask_high = high;
+    state().mask_low = low;
+    state().mask_high = high;
 }
 
 PYPTO_INLINE uint64_t low_bits(uint64_t count)
@@ -221,7 +221,7 @@ PYPTO_INLINE uint64_t high_bits(uint64_t count) { return count > 64 ? low_bits(c
 
 PYPTO_INLINE void refuse_counter_mode()
 {
-    if (__builtin_expect(state.mask_counter, 0)) {
+    if (__builtin_expect(state().mask_counter, 0)) {
         fail("a repeat form with isSetMask = true in counter mode takes its mask bits as a total");
     }
 }
@@ -466,8 +466,8 @@ PYPTO_INLINE Coverage cover_count(uint32_t count, uint32_t lanes)
 /* The mask registers as they stand. */
 PYPTO_INLINE Coverage cover_registers(uint32_t repeats, uint32_t lanes)
 {
-    if (state.mask_counter) return cover_count(static_cast<uint32_t>(state.mask_low), lanes);
-    const uint64_t low = state.mask_low & low_bits(lanes), high = state.mask_high & high_bits(lanes);
+    if (state().mask_counter) return cover_count(static_cast<uint32_t>(state().mask_low), lanes);
+    const uint64_t low = state().mask_low & low_bits(lanes), high = state().mask_high & high_bits(lanes);
     return {repeats, low, high, low, high};
 }
 
