@@ -49,6 +49,7 @@ class RuntimeTable(ctypes.Structure):
         ("llc_bytes", ctypes.c_uint64),
         ("launch", ctypes.c_void_p),
         ("workspace", ctypes.c_void_p),
+        ("blocks", ctypes.c_void_p),
     )
 
 

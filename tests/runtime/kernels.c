@@ -7,11 +7,12 @@
 
 static void launch(const PyptoLaunch* launch) { (void)launch; }
 static void* workspace(uint64_t bytes) { return bytes ? NULL : NULL; }
+static uint32_t blocks(double work) { return work < 0 ? 0 : 1; }
 static const PyptoRuntime runtime_table = {
-    PYPTO_ABI_VERSION, 1, 32768, 524288, 33554432, launch, workspace};
+    PYPTO_ABI_VERSION, 1, 32768, 524288, 33554432, launch, workspace, blocks};
 const PyptoRuntime* pypto_runtime(void) { return &runtime_table; }
 
-static const PyptoRuntime old_table = {PYPTO_ABI_VERSION + 7, 1, 0, 0, 0, launch, workspace};
+static const PyptoRuntime old_table = {PYPTO_ABI_VERSION + 7, 1, 0, 0, 0, launch, workspace, blocks};
 const PyptoRuntime* pypto_old_runtime(void) { return &old_table; }
 
 /* o = a + b; ints: number of elements */

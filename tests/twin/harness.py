@@ -90,6 +90,7 @@ class _RuntimeTable(ctypes.Structure):
         ("llc_bytes", ctypes.c_uint64),
         ("launch", ctypes.c_void_p),
         ("workspace", ctypes.CFUNCTYPE(ctypes.c_void_p, ctypes.c_uint64)),
+        ("blocks", ctypes.CFUNCTYPE(ctypes.c_uint32, ctypes.c_double)),
     )
 
 

@@ -210,4 +210,4 @@ def _cost(draft: Draft) -> float:
     """Nanoseconds of one core per element of the space, roughly."""
     copies = sum(len(b.loads) + len(b.stores) for b in draft.blocks())
     work = sum(_COST.get(i.name, 0.06) for i in _instrs(draft) if i.extent is Kind.FULL)
-    return round(0.15 * copies + work, 3)
+    return round(0.08 * copies + work, 3)

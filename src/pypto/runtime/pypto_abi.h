@@ -8,7 +8,7 @@
 
 #include <stdint.h>
 
-#define PYPTO_ABI_VERSION 2u
+#define PYPTO_ABI_VERSION 3u
 
 #ifdef __cplusplus
 extern "C" {
@@ -77,6 +77,8 @@ typedef struct PyptoRuntime {
     void (*launch)(const PyptoLaunch* launch); /* returns when all streams are done */
     void* (*workspace)(uint64_t bytes);        /* growing arena of the calling thread, 512-byte
                                                   aligned; valid until its next call */
+    uint32_t (*blocks)(double work);           /* how many blocks a launch of so many nanoseconds
+                                                  of one core is best cut into */
 } PyptoRuntime;
 
 /* One call of a kernel, filled by the launcher. */

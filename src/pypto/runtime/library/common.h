@@ -40,6 +40,7 @@ void merge_counters(const PyptoCore& core);
 
 void launch(const PyptoLaunch* launch);
 void* workspace(uint64_t bytes);
+uint32_t blocks(double work);
 
 }  // namespace pypto_runtime_library
 

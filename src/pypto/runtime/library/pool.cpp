@@ -3,11 +3,20 @@
 #include <pthread.h>
 #include <signal.h>
 
+#include <chrono>
+
 namespace pypto_runtime_library {
 
 namespace {
 
-constexpr uint32_t kSpin = 4000; /* pauses before a worker without work sleeps: some 50 us */
+/* Pauses before a worker without work sleeps, some 200 us: as long as calls in a loop take to come. */
+constexpr uint32_t kSpin = 16000;
+
+/* Nanoseconds of one core. Waking a thread takes longer than work below kSleepers; work below kAwake
+ * is done before another thread has seen it, and a block below kBlock is not worth taking. */
+constexpr double kSleepers = 150000, kAwake = 12000, kBlock = 5000;
+/* Two launches of less than kSleepers within this time: more are to be expected. */
+constexpr auto kSoon = std::chrono::microseconds(150);
 
 std::atomic<Pool*> current_pool{nullptr};
 
@@ -58,13 +67,18 @@ void* Pool::worker(void* argument)
 {
     Pool& pool = *static_cast<Pool*>(argument);
     for (;;) {
+        const uint32_t roused = pool.roused_.load();
+        pool.awake_.fetch_add(1);
         for (uint32_t i = 0; i < kSpin && !pool.job_.has_unclaimed(); ++i) {
             pause();
         }
+        pool.awake_.fetch_sub(1);
         if (!pool.job_.has_unclaimed()) {
             std::unique_lock<std::mutex> lock(pool.sleep_mutex_);
             pool.sleepers_.fetch_add(1);
-            pool.work_.wait(lock, [&] { return pool.job_.has_unclaimed(); });
+            pool.work_.wait(lock, [&] {
+                return pool.job_.has_unclaimed() || pool.roused_.load() != roused;
+            });
             pool.sleepers_.fetch_sub(1);
         }
         pool.job_.participate();
@@ -88,6 +102,15 @@ void Pool::wake(uint32_t wanted)
     }
 }
 
+void Pool::rouse()
+{
+    std::unique_lock<std::mutex> launching(launching_, std::try_to_lock);
+    if (launching.owns_lock() && start_workers()) {
+        roused_.fetch_add(1);
+        wake(workers_);
+    }
+}
+
 bool Pool::try_launch(const PyptoLaunch& launch)
 {
     std::unique_lock<std::mutex> lock(launching_, std::try_to_lock);
@@ -99,6 +122,32 @@ bool Pool::try_launch(const PyptoLaunch& launch)
     job_.participate();
     job_.wait_all();
     return true;
+}
+
+uint32_t blocks(double work)
+{
+    const uint32_t workers = worker_count();
+    if (workers == 1 || work < kAwake) {
+        return 1;
+    }
+    const double worthwhile = work / kBlock;
+    const uint32_t most = worthwhile < workers ? static_cast<uint32_t>(worthwhile) : workers;
+    if (work >= kSleepers) {
+        return most;
+    }
+    Pool& pool = Pool::instance();
+    const uint32_t awake = pool.awake();
+    if (awake != 0) {
+        return awake + 1 < most ? awake + 1 : most;
+    }
+    /* Too little to wake anyone for; but if there is more of it, they may as well be awake. */
+    static thread_local std::chrono::steady_clock::time_point last;
+    const auto now = std::chrono::steady_clock::now();
+    if (now - last < kSoon) {
+        pool.rouse();
+    }
+    last = now;
+    return 1;
 }
 
 void launch(const PyptoLaunch* request)

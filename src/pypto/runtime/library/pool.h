@@ -12,6 +12,11 @@ public:
      * with the launch of another thread or when there are none. */
     bool try_launch(const PyptoLaunch& launch);
 
+    /* Workers that would take part in a launch at once: they wait for one without sleeping. */
+    uint32_t awake() const { return awake_.load(); }
+    /* Makes all workers wait without sleeping for a while, unless they are busy. */
+    void rouse();
+
     /* The process's pool. A forked child has a new one: threads do not survive a fork. */
     static Pool& instance();
 
@@ -25,6 +30,8 @@ private:
     bool started_ = false;
     Job job_;
 
+    std::atomic<uint32_t> awake_{0};
+    std::atomic<uint32_t> roused_{0}; /* changes with each rouse() */
     std::atomic<uint32_t> sleepers_{0};
     std::mutex sleep_mutex_;
     std::condition_variable work_;

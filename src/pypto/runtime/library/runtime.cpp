@@ -81,6 +81,7 @@ PyptoRuntime make_runtime()
     runtime.llc_bytes = shared != 0 ? shared : cache_bytes(kL3, runtime.l2_bytes);
     runtime.launch = launch;
     runtime.workspace = workspace;
+    runtime.blocks = blocks;
     return runtime;
 }
 

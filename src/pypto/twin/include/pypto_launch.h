@@ -179,9 +179,6 @@ inline uint32_t RowsStep(const PyptoRuntime* runtime, int64_t pitch, int64_t mos
     return static_cast<uint32_t>(step);
 }
 
-// Work below this many nanoseconds is done before a second thread would be awake.
-constexpr double kParallelWork = 150000;
-
 inline void Launch(const PyptoRuntime* runtime, void (*stream)(PyptoCore*, const void*), const void* frame, uint32_t kind,
                    double work, double traffic)
 {
@@ -189,7 +186,7 @@ inline void Launch(const PyptoRuntime* runtime, void (*stream)(PyptoCore*, const
     launch.stream = stream;
     launch.frame = frame;
     launch.kind = kind;
-    launch.blocks = work < kParallelWork ? 1 : runtime->workers;
+    launch.blocks = runtime->blocks(work);
     launch.flags = traffic > static_cast<double>(runtime->llc_bytes) ? PYPTO_STREAM_STORES : 0u;
     runtime->launch(&launch);
 }
