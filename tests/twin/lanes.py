@@ -73,8 +73,8 @@ FORMS_TEXT = """
         default: SetMaskCount(); SetVectorMask<{type}, MaskMode::COUNTER>(0, c.count);
                 {name}<{types}, false>({operands}, MASK_PLACEHOLDER, 1, p); SetMaskNorm(); break;
     }}
-    c.low = pypto_twin::state.mask_low; c.high = pypto_twin::state.mask_high;
-    c.form = pypto_twin::state.mask_counter;
+    c.low = pypto_twin::state().mask_low; c.high = pypto_twin::state().mask_high;
+    c.form = pypto_twin::state().mask_counter;
 """
 BINARY_PARAMS = (
     "const BinaryRepeatParams p(c.block[0], c.block[1], c.block[2],"

@@ -73,9 +73,9 @@ __schedmode__(1) extern "C" __global__ __mix__(0, 1) void names(GM_ADDR out, GM_
     SetDeqScale(static_cast<half>(0.5f));
     SetDeqScale(1.0f, 3, true);
     SetVectorMask<float>(40);
-    ascendc_assert(pypto_twin::state.mask_low == (1ull << 40) - 1 && pypto_twin::state.mask_high == 0);
+    ascendc_assert(pypto_twin::state().mask_low == (1ull << 40) - 1 && pypto_twin::state().mask_high == 0);
     SetVectorMask<half>(100);
-    ascendc_assert(pypto_twin::state.mask_low == ~0ull && pypto_twin::state.mask_high == (1ull << 36) - 1);
+    ascendc_assert(pypto_twin::state().mask_low == ~0ull && pypto_twin::state().mask_high == (1ull << 36) - 1);
     ResetMask();
     SyncAll<true>();
     GlobalTensor<int32_t> gi;

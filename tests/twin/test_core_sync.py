@@ -64,7 +64,7 @@ extern "C" __global__ __mix__(0, 1) void rotate(GM_ADDR even, GM_ADDR odd, int32
         mine.SetValue(0, mine.GetValue(0) + other.GetValue(0));
         DataCopyPad(side[(round + 1) % 2][self], mine, one);
         SyncAll();
-        if (pypto_twin::state.mask_low != static_cast<uint64_t>(1000 + self)) {
+        if (pypto_twin::state().mask_low != static_cast<uint64_t>(1000 + self)) {
             side[0].SetValue(self, -1);
             return;
         }

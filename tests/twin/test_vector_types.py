@@ -87,7 +87,7 @@ template <typename T> LocalTensor<T> t(GM_ADDR p)
     for name, call in STOPPED.items():
         text += f'extern "C" __global__ __vector__ void {name}(GM_ADDR x) {{ {call} }}\n'
         text += f"""extern "C" __attribute__((visibility("default"))) void run_{name}(void* x)
-{{ static PyptoCore core; const pypto_twin::State state(&core); {name}(static_cast<uint8_t*>(x)); }}\n"""
+{{ static PyptoCore c; const pypto_twin::State s(&c); {name}(static_cast<uint8_t*>(x)); }}\n"""
     twin.compile(text, list(STOPPED))
     return str(max(twin.root.glob("text-*.so"), key=lambda path: path.stat().st_mtime_ns))
 

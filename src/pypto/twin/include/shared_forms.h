@@ -42,16 +42,37 @@ PYPTO_SHARED void run_dense(const Instruction& instruction, const void* f, uint3
     }
 }
 
+/* Sources are read where they are; a source that meets the destination other than element by element
+ * sees what is written, so it has to be where it is written. */
+PYPTO_INLINE void resolve(const Instruction& instruction, Operand<uint8_t>* operands,
+                          const uint64_t* bytes, bool whole)
+{
+    const Operand<uint8_t>& d = operands[0];
+    for (uint32_t k = 1; k < instruction.operands; ++k) {
+        Operand<uint8_t>& s = operands[k];
+        const bool in_step = s.address == d.address && s.block == d.block && s.repeat == d.repeat &&
+                             instruction.sizes[k] == instruction.sizes[0] && whole;
+        if (!in_step && overlap(s.address, bytes[k], d.address, bytes[0])) {
+            overwrite(d.address, bytes[0], false);
+        }
+    }
+    for (uint32_t k = 1; k < instruction.operands; ++k) {
+        operands[k].address = source(operands[k].address, bytes[k]);
+    }
+    written(d.address, bytes[0], whole);
+}
+
 PYPTO_SHARED void run_count(const Instruction& instruction, const void* f, uint32_t count,
                             Operand<uint8_t>* operands)
 {
     on_instruction(PIPE_V);
     report_all(instruction, operands, 1, count);
     if (waiting()) {
-        for (uint32_t k = 1; k < instruction.operands; ++k) {
-            operands[k].address = source(operands[k].address, uint64_t{count} * instruction.sizes[k]);
+        uint64_t bytes[kOperands];
+        for (uint32_t k = 0; k < instruction.operands; ++k) {
+            bytes[k] = uint64_t{count} * instruction.sizes[k];
         }
-        written(operands[0].address, uint64_t{count} * instruction.sizes[0], true);
+        resolve(instruction, operands, bytes, true);
     }
     if (!postpone(instruction, f, 0, count, operands)) {
         run_dense(instruction, f, count, operands);
@@ -82,15 +103,15 @@ PYPTO_SHARED void run_masked(const Instruction& instruction, const void* f, uint
 PYPTO_SHARED void resolve_length(const Instruction& instruction, uint64_t mask, uint32_t repeats,
                                  Operand<uint8_t>* operands)
 {
-    for (uint32_t k = 1; k < instruction.operands; ++k) {
-        Operand<uint8_t>& s = operands[k];
-        s.address = source(s.address, reach(s, instruction.sizes[k], mask, repeats));
+    uint64_t bytes[kOperands];
+    for (uint32_t k = 0; k < instruction.operands; ++k) {
+        bytes[k] = reach(operands[k], instruction.sizes[k], mask, repeats);
     }
     const Operand<uint8_t>& d = operands[0];
     const uint64_t row = mask * instruction.sizes[0];
     const bool whole = row % kBlockBytes == 0 && (d.block == kBlockBytes || row == kBlockBytes) &&
                        (repeats == 1 || d.repeat == row);
-    written(d.address, reach(d, instruction.sizes[0], mask, repeats), whole);
+    resolve(instruction, operands, bytes, whole);
 }
 
 /* Whether full repeats of these operands are one dense run, the last operand perhaps one block. */
