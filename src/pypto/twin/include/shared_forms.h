@@ -68,7 +68,7 @@ PYPTO_SHARED void run_count(const Instruction& instruction, const void* f, uint3
     on_instruction(PIPE_V);
     report_all(instruction, operands, 1, count);
     if (waiting()) {
-        uint64_t bytes[kOperands];
+        uint64_t bytes[kOperands] = {};
         for (uint32_t k = 0; k < instruction.operands; ++k) {
             bytes[k] = uint64_t{count} * instruction.sizes[k];
         }
@@ -103,7 +103,7 @@ PYPTO_SHARED void run_masked(const Instruction& instruction, const void* f, uint
 PYPTO_SHARED void resolve_length(const Instruction& instruction, uint64_t mask, uint32_t repeats,
                                  Operand<uint8_t>* operands)
 {
-    uint64_t bytes[kOperands];
+    uint64_t bytes[kOperands] = {};
     for (uint32_t k = 0; k < instruction.operands; ++k) {
         bytes[k] = reach(operands[k], instruction.sizes[k], mask, repeats);
     }
