@@ -141,7 +141,7 @@ def _global(value: object, name: str) -> object:
 
 
 def _builtins(function: types.FunctionType) -> dict[str, Any]:
-    found: dict[str, Any] = function.__builtins__  # type: ignore[attr-defined]
+    found: dict[str, Any] = function.__builtins__
     return found
 
 
