@@ -12,6 +12,7 @@ import pytest
 import torch
 
 from pypto import passes, target
+from pypto.codegen.kernel import generate
 from tests.ops.batch import Batch, Variant, make_function
 from tests.ops.checks import HEADER
 
@@ -105,6 +106,18 @@ def test_work_grows_as_the_kernel_does(family: Callable[[int], Variant]) -> None
     small, middle, large = counts
     # Twice for linear work, four times for quadratic work.
     assert large - middle < 2.3 * (middle - small)
+
+
+@pytest.mark.parametrize("family", FAMILIES, ids=lambda f: f.__name__)
+def test_the_text_is_made_in_one_walk(family: Callable[[int], Variant]) -> None:
+    counts: list[int] = []
+    for n in (20, 40, 80):
+        program = family(n).compilation.program
+        assert program is not None
+        with lines_run(counts):
+            generate(program, target.get())
+    small, middle, large = counts
+    assert large - middle < 2.5 * (middle - small)
 
 
 def test_a_value_used_twice_at_each_step() -> None:

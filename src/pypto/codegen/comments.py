@@ -7,6 +7,7 @@ a person says ``file:line`` instead.
 from __future__ import annotations
 
 import ast
+import functools
 import re
 from collections.abc import Iterable
 
@@ -27,6 +28,7 @@ def _label(source: SourceText) -> str:
     return re.sub(r"[\s@+]", "_", source.label)
 
 
+@functools.lru_cache(maxsize=4096)  # a line stands above each of its instructions
 def _normal(line: str) -> str:
     """The line without comment and layout, so that editing those changes no compiled text."""
     try:

@@ -279,12 +279,11 @@ def _useful_unit(plan: Plan) -> bool:
 
 
 def _slots(writer: PlanWriter, area: Area) -> str:
-    names: dict[int, list[str]] = {}
+    found: dict[int, dict[str, None]] = {}
     for local in writer.plan.locals():
         if local.slot is not None and local.slot.area is area:
-            where = names.setdefault(local.slot.offset, [])
-            if writer.names[local] not in where:
-                where.append(writer.names[local])
+            found.setdefault(local.slot.offset, {})[writer.names[local]] = None
+    names = {offset: list(shown) for offset, shown in found.items()}
     parts = [
         f"{'/'.join(n[:4])}{'/…' if len(n) > 4 else ''} @{o}" for o, n in sorted(names.items())
     ]

@@ -87,6 +87,7 @@ class Names:
 
     def __init__(self, taken: Iterable[str] = ()) -> None:
         self._taken = set(taken)
+        self._numbers: dict[str, int] = {}  # the first that may be free
 
     def new(self, wanted: str) -> str:
         """``wanted`` as an identifier, numbered when it is taken."""
@@ -94,9 +95,11 @@ class Names:
 
     def plain(self, wanted: str) -> str:
         """``wanted``, an identifier of ours, numbered when it is taken."""
-        base = wanted
-        name, number = base, 2
-        while name in self._taken:
-            name, number = f"{base}{number}", number + 1
+        name = wanted
+        if name in self._taken:
+            number = self._numbers.get(wanted, 2)
+            while (name := f"{wanted}{number}") in self._taken:
+                number += 1
+            self._numbers[wanted] = number + 1
         self._taken.add(name)
         return name

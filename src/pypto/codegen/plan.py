@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
@@ -110,8 +111,9 @@ class PlanWriter:
 
     def _area_type(self, area: Area) -> DataType:
         """The dtype most locals of an area have; the others reinterpret."""
-        types = [x.dtype for x in self.plan.locals() if x.slot and x.slot.area is area]
-        return max(types, key=lambda t: (types.count(t), t.bytes, t))
+        found = (x.dtype for x in self.plan.locals() if x.slot and x.slot.area is area)
+        types = Counter(found)
+        return max(types, key=lambda t: (types[t], t.bytes, t))
 
     def _name_locals(self) -> None:
         names = Names()
