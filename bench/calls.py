@@ -16,7 +16,7 @@ from bench.native_build import raw_call
 __all__ = ["call"]
 
 _TRIPLES = 8
-_LOOPS = 50
+_LOOPS = 250
 
 
 def call(rounds: int) -> Result:

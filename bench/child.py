@@ -52,6 +52,30 @@ def first_call() -> dict[str, float]:
     return taken
 
 
+def import_and_decorate() -> dict[str, float]:
+    """``import pypto`` and the decorator; torch is there before."""
+    import torch  # noqa: F401
+
+    clock = _Clock()
+    from bench.start_kernels import gelu  # noqa: F401
+
+    return clock.read()
+
+
+def call() -> dict[str, float]:
+    """From a decorated kernel's first call to its result."""
+    import torch
+
+    from bench.start_kernels import gelu
+
+    x, y, out = torch.rand(1, 4, 1, 64), torch.rand(1, 4, 1, 64), torch.zeros(1, 4, 1, 64)
+    clock = _Clock()
+    gelu(x, y, out)
+    taken = clock.read()
+    _check(x, y, out)
+    return taken
+
+
 def running_process() -> dict[str, float]:
     """The median of the first calls of kernels in a process that compiled one before."""
     import statistics
@@ -112,7 +136,15 @@ def _check(x: object, y: object, out: object) -> None:
 
 MODES: dict[str, Callable[[], dict[str, float]]] = {
     mode.__name__: mode
-    for mode in (bare_import, first_call, running_process, torch_compile, numba_cached)
+    for mode in (
+        bare_import,
+        import_and_decorate,
+        first_call,
+        call,
+        running_process,
+        torch_compile,
+        numba_cached,
+    )
 }
 
 if __name__ == "__main__":

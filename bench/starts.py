@@ -63,13 +63,14 @@ _COLD = "pypto, first call, empty kernel cache"
 _RUNNING = "pypto, first call in a running process"
 _VERY_FIRST = "pypto, very first call on a machine"
 _WARM = "pypto, first call, warm cache"
+_WARM_CALL = "pypto, the same, from call to result"
 
 _GOALS = (
     Goal(_IMPORT, 0.06),
-    Goal(_COLD, 0.8),
-    Goal(_RUNNING, 0.35),
+    Goal(_COLD, 0.7),
+    Goal(_RUNNING, 0.4),
     Goal(_VERY_FIRST, 6.0),
-    Goal(_WARM, 0.03),
+    Goal(_WARM_CALL, 0.02),
     Goal(_COLD, 1.0, "numba, first call, empty cache"),
     Goal(_WARM, 0.1, "numba, first call, warm cache"),
 )
@@ -116,9 +117,11 @@ def _remove(name: str) -> Callable[[Path], None]:
 # The order matters within a round: a warm start follows the cold one that filled the cache.
 _STARTS = (
     _Start(_IMPORT, "bare_import", _nothing),
+    _Start("pypto, import and decorator", "import_and_decorate", _nothing),
     _Start(_VERY_FIRST, "first_call", _remove("pypto"), rounds=3),
     _Start(_COLD, "first_call", _remove_kernels),
     _Start(_WARM, "first_call", _nothing),
+    _Start(_WARM_CALL, "call", _nothing),
     _Start(_RUNNING, "running_process", _remove_kernels),
     _Start("numba, first call, empty cache", "numba_cached", _remove("numba")),
     _Start("numba, first call, warm cache", "numba_cached", _nothing),

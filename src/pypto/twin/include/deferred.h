@@ -18,7 +18,7 @@ namespace pypto_twin {
 
 constexpr bool kDefers = !kHooks;
 /* Shorter runs are cheaper moved than remembered. */
-constexpr uint64_t kDeferBytes = 512;
+constexpr uint64_t kDeferBytes = 2048;
 
 /* Whether anything is noted. */
 PYPTO_INLINE bool waiting()
