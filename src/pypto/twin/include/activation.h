@@ -8,8 +8,8 @@
 #ifndef PYPTO_TWIN_ACTIVATION_H
 #define PYPTO_TWIN_ACTIVATION_H
 
+#include "forms.h"
 #include "lanes.h"
-#include "walk.h"
 
 namespace pypto_twin {
 namespace simd {

@@ -10,8 +10,8 @@
 #ifndef PYPTO_TWIN_ADV_MATH_H
 #define PYPTO_TWIN_ADV_MATH_H
 
+#include "forms.h"
 #include "lanes.h"
-#include "walk.h"
 
 namespace pypto_twin {
 namespace lane {

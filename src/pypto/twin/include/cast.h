@@ -11,7 +11,7 @@
 #ifndef PYPTO_TWIN_CAST_H
 #define PYPTO_TWIN_CAST_H
 
-#include "walk.h"
+#include "forms.h"
 
 namespace pypto_twin {
 namespace simd {

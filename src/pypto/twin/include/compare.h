@@ -7,8 +7,8 @@
 #ifndef PYPTO_TWIN_COMPARE_H
 #define PYPTO_TWIN_COMPARE_H
 
+#include "forms.h"
 #include "lanes.h"
-#include "walk.h"
 
 namespace AscendC {
 

@@ -6,7 +6,7 @@
 #ifndef PYPTO_TWIN_FILL_H
 #define PYPTO_TWIN_FILL_H
 
-#include "walk.h"
+#include "forms.h"
 
 namespace AscendC {
 

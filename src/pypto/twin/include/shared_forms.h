@@ -2,8 +2,8 @@
 #ifndef PYPTO_TWIN_SHARED_FORMS_H
 #define PYPTO_TWIN_SHARED_FORMS_H
 
+#include "forms.h"
 #include "shared_pending.h"
-#include "walk.h"
 
 namespace pypto_twin {
 

@@ -3,7 +3,7 @@
 #define PYPTO_TWIN_SHARED_PENDING_H
 
 #include "deferred.h"
-#include "walk.h"
+#include "forms.h"
 
 namespace pypto_twin {
 

@@ -2,8 +2,8 @@
 #ifndef PYPTO_TWIN_VECTOR_H
 #define PYPTO_TWIN_VECTOR_H
 
+#include "forms.h"
 #include "lanes.h"
-#include "walk.h"
 
 namespace pypto_twin {
 
