@@ -38,7 +38,7 @@ class Builder:
     """
 
     body: list[Statement] = field(default_factory=list)
-    preconditions: list[Precondition] = field(default_factory=list)
+    required: dict[Expr, Precondition] = field(default_factory=dict)
     locals: list[Buffer] = field(default_factory=list)
     read: set[Buffer] = field(default_factory=set)
     written: set[Buffer] = field(default_factory=set)
@@ -97,8 +97,8 @@ class Builder:
 
     def require(self, condition: Expr, message: str, span: Span) -> None:
         """Make ``condition`` a precondition of every call; the same one counts once."""
-        if all(known.condition != condition for known in self.preconditions):
-            self.preconditions.append(Precondition(condition, message, span))
+        if condition not in self.required:
+            self.required[condition] = Precondition(condition, message, span)
 
     def _check_store(self, buffer: Buffer, region: Region, value: Value, span: Span) -> None:
         if value.type.dtype != buffer.type.dtype:

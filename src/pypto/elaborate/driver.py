@@ -97,7 +97,7 @@ def _run(
         kernel.text.label,
         tuple(_param(context, p, buffers, signature, specialised) for p in names),
         tuple(builder.body),
-        tuple(builder.preconditions),
+        tuple(builder.required.values()),
         kernel.head,
         tuple(builder.locals),
     )
