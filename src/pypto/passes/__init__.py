@@ -26,7 +26,8 @@ def lower(kernel: Kernel, alias: tuple[int, ...], target: Target) -> Program:
     same = _memory(kernel, alias)
     primitive, uses = decompose(kernel)
     raise_diagnostics(check_tiles(uses, target))
-    stages = fuse(simplify(primitive, same), Sizes(kernel.preconditions), same)
+    sizes = Sizes(kernel.preconditions)
+    stages = fuse(simplify(primitive, same, sizes), sizes, same)
     barriers = _barriers(stages, same)
     tiled = _tiled(uses)
     units = [_unit(stage, tiled) for stage in stages]

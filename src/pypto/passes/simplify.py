@@ -11,6 +11,7 @@ from dataclasses import replace
 
 from pypto.ir.dtype import DataType
 from pypto.ir.tensor import Buffer, Compute, Kernel, Load, Operand, Region, Statement, Store, Value
+from pypto.passes.sizes import Sizes
 
 __all__ = ["simplify"]
 
@@ -18,10 +19,11 @@ __all__ = ["simplify"]
 _EXACT = {"max", "min", "abs", "relu", "squeeze", "expand"}
 
 
-def simplify(kernel: Kernel, same: Mapping[Buffer, Buffer]) -> Kernel:
+def simplify(kernel: Kernel, same: Mapping[Buffer, Buffer], sizes: Sizes) -> Kernel:
     """``kernel`` without redundant statements. ``same`` maps each buffer to the one that stands
-    for all buffers with its memory (the alias pattern of the call)."""
-    body = _eliminate_dead(_forward(kernel.body, same), same)
+    for all buffers with its memory (the alias pattern of the call); ``sizes`` knows which sizes
+    are equal in every call."""
+    body = _eliminate_dead(_forward(kernel.body, same, sizes), same)
     used = {b for s in body if not isinstance(s, Compute) for b in [s.buffer]}
     return replace(kernel, body=tuple(body), locals=tuple(b for b in kernel.locals if b in used))
 
@@ -78,7 +80,9 @@ class _Numbering:
                 self.exact[result] = fits
 
 
-def _forward(body: tuple[Statement, ...], same: Mapping[Buffer, Buffer]) -> list[Statement]:
+def _forward(
+    body: tuple[Statement, ...], same: Mapping[Buffer, Buffer], sizes: Sizes
+) -> list[Statement]:
     numbering = _Numbering()
     contents: dict[Buffer, dict[Region, Value]] = {}  # what regions of a buffer hold now
     out: list[Statement] = []
@@ -90,7 +94,7 @@ def _forward(body: tuple[Statement, ...], same: Mapping[Buffer, Buffer]) -> list
         elif isinstance(statement, Load):
             held = contents.setdefault(same[statement.buffer], {})
             value = held.get(statement.region)
-            if value is not None and value.type == statement.result.type:
+            if value is not None and sizes.equal_types(value.type, statement.result.type):
                 numbering.renamed[statement.result] = value
             else:
                 held[statement.region] = statement.result
@@ -99,7 +103,7 @@ def _forward(body: tuple[Statement, ...], same: Mapping[Buffer, Buffer]) -> list
             stored = numbering.renamed.get(statement.value, statement.value)
             out.append(replace(statement, value=stored))
             held = contents[same[statement.buffer]] = {}
-            if stored.type == statement.buffer.type:
+            if sizes.equal_types(stored.type, statement.buffer.type):
                 held[statement.region] = stored
     return out
 

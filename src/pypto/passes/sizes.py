@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from pypto.ir.expr import Apply, Const, Expr, Symbol, apply, as_int, symbols_of
-from pypto.ir.tensor import Precondition
+from pypto.ir.tensor import Precondition, TensorType
 
 __all__ = ["Sizes", "substitute"]
 
@@ -39,6 +39,16 @@ class Sizes:
 
     def equal(self, a: Expr, b: Expr) -> bool:
         return self.canonical(a) == self.canonical(b)
+
+    def equal_types(self, a: TensorType, b: TensorType) -> bool:
+        """Whether values of both types are interchangeable."""
+        if a == b:
+            return True
+        return (
+            a.dtype == b.dtype
+            and len(a.shape) == len(b.shape)
+            and all(map(self.equal, a.shape, b.shape))
+        )
 
 
 def _rank(expr: Expr) -> tuple[int, int]:
