@@ -98,7 +98,7 @@ class _Writer:
             first, otherwise = writers[0], writers[1] if len(writers) > 1 else None
             condition = ""
             if otherwise is not None:
-                cols = first.cols.replace("args_.", "args.")
+                cols = first.extents.cols.replace("args_.", "args.")
                 condition = f"{cols} > 0 && {cols} <= {first.plan.cols_max}"
             out.append(
                 EntryView(

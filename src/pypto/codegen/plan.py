@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 
 from pypto.codegen.arguments import Arguments
 from pypto.codegen.comments import source_line
+from pypto.codegen.extents import Extents
 from pypto.codegen.helpers import helper_for
 from pypto.codegen.names import Names
 from pypto.codegen.values import neutral
@@ -21,7 +22,6 @@ from pypto.codegen.views import (
     TensorView,
 )
 from pypto.ir.dtype import DataType
-from pypto.ir.expr import as_int
 from pypto.ir.tensor import Buffer
 from pypto.ir.tile import Area, Barrier, Block, Copy, Instr, Kind, Local, Plan
 
@@ -56,56 +56,13 @@ class PlanWriter:
         self.name = name
         self.shared = shared
         self.arguments = shared.arguments
-        self.constants: dict[str, ConstantView] = {}
-        self.used: set[str] = set()  # dynamic quantities that the current function mentions
+        self.extents = Extents(plan, number, shared.arguments)
         self.names: dict[Local, str] = {}
         self.area_types = {a: self._area_type(a) for a in plan.areas}
         self.types = {a: t.cpp for a, t in self.area_types.items()}
         self.buffers: dict[Buffer, None] = {}
-        space = plan.space
-        if plan.form == "run":
-            self.total = self._size(space.cols, "total", "kTotal", "elements")
-            self.rows = self.cols = self.pitch = ""
-        else:
-            self.total = ""
-            self.rows = self._size(space.rows, "rows", "kRows", "rows of the space")
-            self.cols = self._size(space.cols, "cols", "kCols", "columns")
-            self.pitch = self._pitch(number)
-        self.outer = tuple(
-            self._size(s, f"outer{n}", f"kOuter{n}", "outer axis")
-            for n, s in enumerate(space.outer)
-        )
         self.step = self.arguments.derived("step", number)
         self._name_locals()
-
-    # --- quantities ---
-
-    def _size(self, expr: object, wanted: str, constant: str, comment: str) -> str:
-        text = self.arguments.size(expr, wanted)  # type: ignore[arg-type]
-        if text.startswith("args_."):
-            return text
-        self.constants[constant] = ConstantView("int64_t", constant, text, comment)
-        return constant
-
-    def _pitch(self, number: int) -> str:
-        if self.plan.form == "chunks":
-            return ""
-        cols = as_int(self.plan.space.cols)
-        if cols is None:
-            return f"args_.{self.arguments.derived('pitch', number)}"
-        pitch = -(-cols // self.plan.align) * self.plan.align
-        if pitch == cols:
-            return "kCols"
-        self.constants["kPitch"] = ConstantView(
-            "uint32_t", "kPitch", str(pitch), "elements; keeps rows 32-byte aligned"
-        )
-        return "kPitch"
-
-    def _cols32(self) -> str:
-        """Columns of a step as uint32: the constant, or the step's own variable."""
-        if self.plan.form == "chunks":
-            return "cols"
-        return "kCols" if self.cols == "kCols" else f"static_cast<uint32_t>({self.cols})"
 
     # --- names ---
 
@@ -132,7 +89,7 @@ class PlanWriter:
     def _offset(self, offset: int) -> str:
         step = self.plan.step_max
         if step > 1 and offset % step == 0:
-            self.constants.setdefault(
+            self.extents.constants.setdefault(
                 "kStepMax",
                 ConstantView("uint32_t", "kStepMax", str(step), "elements that a step may hold"),
             )
@@ -140,42 +97,6 @@ class PlanWriter:
         return str(offset)
 
     # --- functions ---
-
-    @property
-    def _position(self) -> str:
-        """Parameters that say where a step is."""
-        outer = "".join(f"int64_t axis{n}, " for n in range(len(self.outer)))
-        return {
-            "run": "int64_t begin, uint32_t count",
-            "rows": f"{outer}int64_t row, uint32_t rows",
-            "chunks": f"{outer}int64_t row, int64_t col, uint32_t cols",
-        }[self.plan.form]
-
-    @property
-    def _tile_position(self) -> str:
-        outer = "".join(f"int64_t axis{n}, " for n in range(len(self.outer)))
-        return f"{outer}int64_t row"
-
-    def _extent(self, kind: Kind, dtype: DataType) -> str:
-        """Elements that an instruction works on."""
-        if kind is Kind.ONE:
-            return "1"
-        if kind is Kind.ONE_BLOCKS:
-            return str(32 // dtype.bytes)
-        if kind is Kind.FOLD:
-            return str(256 // dtype.bytes)
-        if self.plan.form == "run":
-            return "count"
-        if self.plan.form == "chunks":
-            return "cols"
-        if kind is Kind.COL:
-            return "rows"
-        return self._cols32() if kind is Kind.ROW else f"rows * {self.pitch}"
-
-    def _dimensions(self, kind: Kind) -> tuple[str, ...]:
-        """(rows, cols, pitch) for a helper."""
-        rows = "1" if kind is Kind.ROW else "rows"
-        return rows, self._cols32(), self.pitch
 
     def _declare(self, block: Block, areas_known: Sequence[Area]) -> list[Statement]:
         """Bases and locals that ``block`` mentions."""
@@ -247,16 +168,16 @@ class PlanWriter:
         names = [self.names[x] for x in (instr.dst, *instr.srcs)]
         scalar_type = instr.srcs[0].dtype if instr.srcs else instr.dst.dtype
         scalars = [self.arguments.scalar(s, scalar_type) for s in instr.scalars]
-        count = self._extent(instr.extent, instr.dst.dtype)
+        count = self.extents.elements(instr.extent, instr.dst.dtype)
         helper = helper_for(instr)
         if helper is not None:
             self.shared.helpers.setdefault(helper)
         scratch = [self.names[x] for x in instr.scratch]
         operands: list[str]
         if instr.form in ("with_col", "with_row", "spread_col", "spread_row"):
-            operands = [*names, *self._dimensions(instr.extent)]
+            operands = [*names, *self.extents.dimensions(instr.extent)]
         elif instr.form == "reduce":
-            operands = [*names, *scratch, *self._dimensions(instr.extent)]
+            operands = [*names, *scratch, *self.extents.dimensions(instr.extent)]
         elif instr.form == "accumulate":
             operands = [names[0], names[1], "cols"]
         elif instr.form == "finish":
@@ -283,52 +204,8 @@ class PlanWriter:
     # --- copies ---
 
     def _global(self, copy: Copy) -> str:
-        """``x_[offset]`` of a copy: by Horner's rule over the axes that the tensor has."""
         self.buffers.setdefault(copy.buffer)
-        member = f"{self.shared.tensors[copy.buffer]}_"
-        form = self.plan.form
-        if form == "run":
-            return f"{member}[begin]" if copy.has_col and copy.kind is Kind.FULL else member
-        text = ""
-        sizes = [*self.outer, self.rows]
-        indices = [*(f"axis{n}" for n in range(len(self.outer))), "row"]
-        for present, index, size in zip([*copy.outer, copy.has_row], indices, sizes, strict=True):
-            if present:
-                text = index if not text else f"({text} * {size} + {index})"
-        if copy.has_col:
-            text = f"{text} * {self.cols}" if text else ""
-            if form == "chunks":
-                text = f"{text} + col" if text else "col"
-        if text.startswith("(") and text.endswith(")") and text.count("(") == 1:
-            text = text[1:-1]
-        return f"{member}[{text}]" if text else member
-
-    def _shape(self, copy: Copy) -> tuple[str, str, str]:
-        """(blocks, bytes of one, UB gap in 32-byte blocks) of a copy."""
-        size = f"sizeof({copy.local.dtype.cpp})"
-        kind, width = copy.kind, copy.local.dtype.bytes
-        if kind is Kind.ONE:
-            return "1", size, "0"
-        if self.plan.form == "run":
-            return "1", f"static_cast<uint32_t>(count * {size})", "0"
-        if self.plan.form == "chunks":
-            return "1", f"static_cast<uint32_t>(cols * {size})", "0"
-        if kind is Kind.COL:
-            return "1", f"static_cast<uint32_t>(rows * {size})", "0"
-        if self.cols == "kCols":
-            cols = as_int(self.plan.space.cols) or 0
-            pitch = -(-cols // self.plan.align) * self.plan.align
-            if kind is Kind.FULL and pitch == cols:
-                return "1", f"static_cast<uint32_t>(rows * kCols * {size})", "0"
-            blocks = (pitch * width - -(-cols * width // 32) * 32) // 32
-            rows = "1" if kind is Kind.ROW else "static_cast<uint16_t>(rows)"
-            return rows, f"kCols * {size}", str(blocks) if kind is Kind.FULL else "0"
-        rows = "1" if kind is Kind.ROW else "static_cast<uint16_t>(rows)"
-        gap = "0"
-        if kind is Kind.FULL and width * self.plan.align != 32:
-            taken = f"({self.cols} * {size} + 31) / 32"
-            gap = f"static_cast<uint32_t>({self.pitch} * {size} / 32 - {taken})"
-        return rows, f"static_cast<uint32_t>({self.cols} * {size})", gap
+        return self.extents.place(copy, f"{self.shared.tensors[copy.buffer]}_")
 
     def _copies(self, copies: Sequence[Copy], area: Area, into: bool) -> list[Statement]:
         base, member = _BASES[area].rstrip("_"), _POSITIONS[area][1]
@@ -337,7 +214,7 @@ class PlanWriter:
         params: dict[tuple[str, str, str], str] = {}
         pads: dict[str, str] = {}
         for copy in copies:
-            shape = self._shape(copy)
+            shape = self.extents.run(copy)
             if shape not in params:
                 name = "run" if not params else f"run{len(params) + 1}"
                 params[shape] = name
@@ -350,7 +227,7 @@ class PlanWriter:
                 out.append(Statement("no_pad", pads[cpp], (), cpp))
         for copy in copies:
             place = self._place(copy.local).replace(_BASES[area], base, 1)
-            shape, target = self._shape(copy), self._global(copy)
+            shape, target = self.extents.run(copy), self._global(copy)
             operands: tuple[str, ...]
             if into:
                 operands = (place, target, params[shape], pads[copy.local.dtype.cpp])
@@ -369,7 +246,7 @@ class PlanWriter:
             for phase_number in range(len(plan.phases))
         )
         prepare = self._once("Prepare", "", plan.prologue, Area.CONST)
-        head = self._once("Head", self._tile_position, plan.head, Area.HEAD)
+        head = self._once("Head", self.extents.tile_position, plan.head, Area.HEAD)
         tail = self._tail()
         release = ["const"] if plan.prologue.loads else []
         tensors = tuple(self._tensor(b) for b in self.shared.tensors if b in self.buffers)
@@ -379,20 +256,21 @@ class PlanWriter:
             for a in (Area.CONST, Area.HEAD)
             if a in plan.areas
         ]
+        constants = self.extents.constants
         return PlanView(
             name=self.name,
             comment=tuple(lines),
-            constants=tuple(self.constants[k] for k in sorted(self.constants)),
+            constants=tuple(constants[k] for k in sorted(constants)),
             params=params,
             tensors=tensors,
             queues=tuple(self._queue(a) for a in plan.areas),
             process=plan.form,
-            total=self.total,
-            rows=self.rows,
-            cols=self.cols,
+            total=self.extents.total,
+            rows=self.extents.rows,
+            cols=self.extents.cols,
             step=f"args_.{self.step}",
-            outer=self.outer,
-            outer_product=" * ".join(self.outer),
+            outer=self.extents.outer,
+            outer_product=" * ".join(self.extents.outer),
             chunk_parallel=plan.parallel_chunks,
             prepare=prepare,
             release=tuple(release),
@@ -439,13 +317,13 @@ class PlanWriter:
             out.append(FunctionView(f"Start{suffix}", "", tuple(body)))
         if phase.step.loads:
             copies = self._copies(phase.step.loads, Area.IN, into=True)
-            out.append(FunctionView(f"CopyIn{suffix}", self._position, tuple(copies)))
+            out.append(FunctionView(f"CopyIn{suffix}", self.extents.position, tuple(copies)))
         compute = self._compute(phase.step, Area.IN, Area.OUT)
         size = {"run": "uint32_t count", "rows": "uint32_t rows", "chunks": "uint32_t cols"}
         out.append(FunctionView(f"Compute{suffix}", size[self.plan.form], tuple(compute)))
         if phase.step.stores:
             copies = self._copies(phase.step.stores, Area.OUT, into=False)
-            out.append(FunctionView(f"CopyOut{suffix}", self._position, tuple(copies)))
+            out.append(FunctionView(f"CopyOut{suffix}", self.extents.position, tuple(copies)))
         if not phase.finish.empty:
             body = self._compute(phase.finish, Area.IN, Area.OUT)
             out.append(FunctionView(f"Finish{suffix}", "", tuple(body)))
@@ -472,4 +350,4 @@ class PlanWriter:
         out.append(Statement("enque", "tailQue_", ("tailBuf",)))
         moved = self._copies(block.stores, Area.TAIL, into=False)
         moved[0] = Statement("redeque", "tailBuf", ("tailQue_",), self.types[Area.TAIL])
-        return FunctionView("Tail", self._tile_position, tuple(out + moved))
+        return FunctionView("Tail", self.extents.tile_position, tuple(out + moved))
