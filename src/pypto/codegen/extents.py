@@ -85,6 +85,8 @@ class Extents:
             return str(32 // dtype.bytes)
         if kind is Kind.FOLD:
             return str(256 // dtype.bytes)
+        if kind is Kind.FOLD_TWICE:
+            return str(512 // dtype.bytes)
         if self.plan.form == "run":
             return "count"
         if self.plan.form == "chunks":

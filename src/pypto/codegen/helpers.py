@@ -27,6 +27,8 @@ def helper_for(instr: Instr) -> HelperView | None:
         form = f"reduce_{instr.attrs[1]}" if dtype.is_float else "reduce_integer"
     elif form == "finish" and not dtype.is_float:
         form = "finish_integer"
+    elif form in ("accumulate", "finish") and len(instr.attrs) > 1:
+        form = f"{form}_{instr.attrs[1]}"
     return HelperView(
         macro=form,
         name=instr.name,

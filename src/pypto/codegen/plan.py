@@ -179,9 +179,9 @@ class PlanWriter:
         elif instr.form == "reduce":
             operands = [*names, *scratch, *self.extents.dimensions(instr.extent)]
         elif instr.form == "accumulate":
-            operands = [names[0], names[1], "cols"]
+            operands = [names[0], names[1], *scratch, "cols"]
         elif instr.form == "finish":
-            operands = names
+            operands = [*names, *scratch]
         elif instr.form == "neutral":
             assert helper is None
             operands = [names[0], neutral(instr.attrs[0], instr.dst.dtype), count]

@@ -166,6 +166,7 @@ def _needed(plan: Plan, local: Local) -> int:
 _NAMES = {"DataCopy": "DataCopy(UB->UB)", "GatherMask": "GatherMask(bits)"}
 _SPREADS = {"spread_col": "Copy", "spread_one": "Copy", "spread_row": "DataCopy"}
 _WHOLE = {"Sum": "WholeReduceSum", "Max": "WholeReduceMax", "Min": "WholeReduceMin"}
+_CHOOSES = ("Compare", "Select(tensor,tensor)")  # the lanes of a sum that are numbers
 _PAIR = {"Sum": "Add", "Max": "Max", "Min": "Min"}
 
 
@@ -191,6 +192,10 @@ def _check_types(instr: Instr, target: Target) -> None:
         kinds = {row[0] for row in rows}
         if not any(target.takes(name, dtype, *row[1:]) for row in rows):
             _defect(f"{name} does not take {dtype}; it takes {sorted(kinds)}", instr.span)
+    if instr.form == "finish" and instr.attrs[1:] == ("two_sum",):
+        for name in _CHOOSES:
+            if not target.takes(name, "uint8", dtype):
+                _defect(f"{name} does not take {dtype}", instr.span)
 
 
 def _instructions(instr: Instr) -> list[str]:
@@ -201,10 +206,13 @@ def _instructions(instr: Instr) -> list[str]:
         return [_NAMES.get(_SPREADS[instr.form], _SPREADS[instr.form])]
     if instr.form in ("reduce", "finish", "accumulate"):
         stem = instr.attrs[0]
+        pair = [_PAIR[stem]]
+        if instr.attrs[1:] == ("two_sum",):
+            pair += ["Sub", "Adds"] if instr.form == "accumulate" else []
         if instr.form == "accumulate":
-            return [_PAIR[stem]]
+            return pair
         across = [_WHOLE[stem]] if instr.dst.dtype.is_float else [_NAMES["GatherMask"], _PAIR[stem]]
-        return across if instr.attrs[1:] == ("direct",) else [*across, _PAIR[stem]]
+        return across if instr.attrs[1:] == ("direct",) else [*across, *pair]
     if instr.name == "Power":
         return ["Power(tensor,tensor)" if len(instr.srcs) == 2 else "Power(tensor,scalar)"]
     return [_NAMES.get(instr.name, instr.name)]

@@ -372,30 +372,39 @@ class _Selector:
         dst = self._keep(node, self._new(node), block)
         cols = as_int(self.layout.space.cols)
         direct = source.dtype.is_float and cols is not None and cols <= lanes(source.dtype)
-        scratch = () if direct else (self._fold(source.dtype),)
         stem = REDUCTION[use.op]
+        form = "direct"
+        scratch: tuple[Local, ...] = ()
+        if not direct:
+            form, scratch = "fold", (self._fold(source.dtype),)
+            if _loses(stem, source.dtype) and (cols is None or cols > SUMMED):
+                form, scratch = "groups", (*scratch, Local("part", source.dtype, Kind.ONE_BLOCKS))
         block.instrs.append(
             Instr(
                 "reduce", f"{stem}Rows", dst, (source,), source.kind, use.span,
-                attrs=(stem, "direct" if direct else "fold"), scratch=scratch, in_place=False,
+                attrs=(stem, form), scratch=scratch, in_place=False,
             )
         )  # fmt: skip
 
     def _accumulate(self, node: Node, phase: DraftPhase) -> None:
-        """A reduction in chunks: neutral lanes, then each chunk, then the lanes to one value."""
+        """A reduction in chunks: neutral lanes, then each chunk, then the lanes to one value.
+        Beside a sum's lanes stand those of what its roundings have lost."""
         use = node.statement
         assert isinstance(use, Compute)
         (operand,) = (o for o in node.operands if isinstance(o, Node))
         source = self.local(operand)
         stem = REDUCTION[use.op]
-        fold = self._fold(source.dtype)
+        loses = _loses(stem, source.dtype)
+        fold = Local("fold", source.dtype, Kind.FOLD_TWICE) if loses else self._fold(source.dtype)
+        extent = Kind.FOLD_TWICE if loses else Kind.FOLD
+        attrs = (stem, "two_sum") if loses else (stem,)
         phase.start.instrs.append(
-            Instr("neutral", "Duplicate", fold, (), Kind.FOLD, use.span, attrs=(stem,))
+            Instr("neutral", "Duplicate", fold, (), extent, use.span, attrs=(stem,))
         )
         phase.step.instrs.append(
             Instr(
                 "accumulate", f"Fold{stem}", fold, (source, fold), Kind.FULL, use.span,
-                attrs=(stem,),
+                attrs=attrs, scratch=_parts(source.dtype) if loses else (),
             )
         )  # fmt: skip
         dst = self._new(node)
@@ -403,13 +412,23 @@ class _Selector:
         self.homes[dst] = phase.finish
         phase.finish.instrs.append(
             Instr(
-                "finish", f"Finish{stem}", dst, (fold,), Kind.ONE, use.span, attrs=(stem,),
-                in_place=False,
+                "finish", f"Finish{stem}", dst, (fold,), Kind.ONE, use.span, attrs=attrs,
+                scratch=_parts(source.dtype) if loses else (), in_place=False,
             )
         )  # fmt: skip
 
 
+SUMMED = 64 * 64  # elements of a row that are summed lane by lane: 64 roundings
 _COMMUTES = {"add", "mul", "max", "min"}
+
+
+def _loses(stem: str, dtype: DataType) -> bool:
+    """Whether a reduction rounds, so that long ones need care."""
+    return stem == "Sum" and dtype.is_float
+
+
+def _parts(dtype: DataType) -> tuple[Local, ...]:
+    return (Local("part", dtype, Kind.FOLD_TWICE),)
 
 
 def _is_fill(node: Node) -> bool:
