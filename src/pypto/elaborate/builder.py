@@ -30,6 +30,10 @@ def show_shape(shape: tuple[Expr, ...]) -> str:
     return f"[{', '.join(str(size) for size in shape)}]"
 
 
+MAX_STATEMENTS = 10_000
+"""Operations, loads and stores of one kernel; a C++ compiler needs some 5 ms for each."""
+
+
 @dataclass(slots=True, eq=False)
 class Builder:
     """Appends statements; keeps the vector tile in force and who has read and written what.
@@ -91,6 +95,14 @@ class Builder:
         span: Span,
         name: str | None,
     ) -> Value:
+        if len(self.body) >= MAX_STATEMENTS:
+            refuse(
+                FeValueError,
+                f"a kernel of more than {MAX_STATEMENTS} operations takes too long to compile",
+                span,
+                help="a loop over range(...) is unrolled: every step adds its operations; use "
+                "fewer steps, or several kernels",
+            )
         result = self.value(type, name)
         self.body.append(Compute(result, op, args, attrs, self.tile, span, self.tile_span))
         return result
