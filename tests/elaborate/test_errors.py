@@ -499,12 +499,10 @@ def test_the_narrower_operand_is_to_be_cast(shop: Workshop) -> None:
         ("y = f * pypto.exp(h)", "pypto.exp(h)", "pypto.cast(pypto.exp(h), pypto.DT_FP32)"),
         ("y = h - b", "h - b", "pypto.cast(h, pypto.DT_FP32) and pypto.cast(b, pypto.DT_FP32)"),
         ("y = pypto.maximum(i, h)", "i", "pypto.cast(i, pypto.DT_FP16)"),
-        ("y = pypto.maximum(i, b)", "i",
-         "pypto.cast(pypto.cast(i, pypto.DT_FP32), pypto.DT_BF16)"),
-        ("y = s + i", "s", "pypto.cast(pypto.cast(s, pypto.DT_FP32), pypto.DT_INT32)"),
+        ("y = pypto.maximum(i, b)", "i", "pypto.cast(i, pypto.DT_BF16)"),
+        ("y = s + i", "s", "pypto.cast(s, pypto.DT_INT32)"),
         ("y = pypto.pow(c, u)", "pypto.pow(c, u)",
-         "pypto.cast(pypto.cast(c, pypto.DT_FP16), pypto.DT_INT16) and "
-         "pypto.cast(pypto.cast(u, pypto.DT_FP16), pypto.DT_INT16)"),
+         "pypto.cast(c, pypto.DT_INT16) and pypto.cast(u, pypto.DT_INT16)"),
         ("f += h", "h", "pypto.cast(h, pypto.DT_FP32)"),
         ("h += f", "h", "pypto.cast(h, pypto.DT_FP32)"),
         ("y = h.add(f)", "h.add(f)", "pypto.cast(…, pypto.DT_FP32)"),
@@ -521,12 +519,14 @@ def test_the_proposed_cast(shop: Workshop, line: str, carets: str, help: str) ->
 @pytest.mark.parametrize(
     ("line", "help"),
     [
-        ("y = c + 1", "cast the operand: pypto.cast(pypto.cast(c, pypto.DT_FP16), pypto.DT_INT16)"),
+        ("y = c + 1", "cast the operand: pypto.cast(c, pypto.DT_INT16)"),
         ("y = pypto.exp(i)", "cast the operand: pypto.cast(i, pypto.DT_FP32)"),
         ("y = l + l", "cast the operand: pypto.cast(l, pypto.DT_INT32)"),
         ("y = i + 0.5", "use an int, or cast the tensor: pypto.cast(i, pypto.DT_FP32)"),
-        ("y = pypto.cast(l, pypto.DT_FP16)",
-         "cast in two steps: pypto.cast(pypto.cast(l, pypto.DT_FP32), pypto.DT_FP16)"),
+        ("y = pypto.abs(i)", "write pypto.maximum(i, -i)"),
+        ("y = pypto.abs(i + i)", "write pypto.maximum(x, -x), where x is i + i"),
+        ("y = pypto.abs(l)",
+         "write pypto.maximum(x, -x), where x is pypto.cast(l, pypto.DT_INT32)"),
         ("y = pypto.cast(c, pypto.DT_BOOL)", None),
     ],
 )  # fmt: skip

@@ -5,12 +5,13 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping
 
-from pypto.error import FeTypeError, FeValueError
+from pypto.error import DtypeError, FeTypeError, FeValueError
 from pypto.ir.dtype import DataType
 from pypto.ir.expr import Const, Expr, apply, as_int, const
 from pypto.ir.tensor import Compute, TensorType, Value
 from pypto.language.enums import PrecisionType
-from pypto.ops.lowering import BF16, F16, F32, I8, I16, I32, U8, Lowering, exact_in
+from pypto.ops.casts import cast_text
+from pypto.ops.lowering import BF16, F16, F32, I8, I16, I32, I64, U8, Lowering, exact_in
 from pypto.ops.shapes import broadcast, same_dtype, scalar_fits
 from pypto.ops.spec import OpCall, OpParam, OpSpec
 
@@ -40,6 +41,26 @@ def _infer_unary(call: OpCall) -> TensorType:
     name = call.spec.params[0].name
     call.check_dtype(name)
     return TensorType(call.tensor(name).dtype, broadcast(call, name))
+
+
+def _infer_abs(call: OpCall) -> TensorType:
+    dtype = call.tensor("input").dtype
+    if dtype in (I16, I32, I64):  # FP32 does not hold all INT32
+        allowed = ", ".join(str(d) for d in sorted(call.spec.dtypes))
+        text = call.text("input")
+        if dtype == I64:
+            text = cast_text(text, I64, I32) or text
+        name = text if text.isidentifier() else "x"
+        where = "" if name == text else f", where x is {text}"
+        call.fail(
+            DtypeError,
+            f"abs does not take {dtype} on this target",
+            expected=f"one of {allowed}",
+            got=f"{dtype} for 'input'",
+            help=f"write pypto.maximum({name}, -{name}){where}",
+            arg="input",
+        )
+    return _infer_unary(call)
 
 
 def _lower_commutative(tensor_op: str, scalar_op: str) -> Lower:
@@ -132,6 +153,11 @@ def _infer_pow(call: OpCall) -> TensorType:
             expected="an exponent >= 0, or a float tensor",
             got=str(exponent),
             arg="other",
+        )
+    if exponent is None:
+        call.require(
+            apply("ge", scalar, const(0)),
+            f"pow of integers needs an exponent >= 0: {scalar} >= 0 (use a float tensor)",
         )
     return TensorType(base, shape)
 
@@ -295,7 +321,7 @@ SPECS: tuple[OpSpec, ...] = (
         "torch.neg(input)", "Elementwise negation.", operator="unary -",
     ),
     OpSpec(
-        "abs", "arithmetic", (OpParam("input", "tensor"),), FLOATS, _infer_unary, _lower_abs,
+        "abs", "arithmetic", (OpParam("input", "tensor"),), FLOATS, _infer_abs, _lower_abs,
         "torch.abs(input)", "Elementwise absolute value.",
     ),
 )  # fmt: skip
