@@ -21,7 +21,7 @@ from pypto.error import (
     Span,
 )
 from pypto.ir.dtype import DataType
-from pypto.ir.expr import Const, Expr, apply, const
+from pypto.ir.expr import Const, Expr, apply, const, symbols_of
 from pypto.ir.tensor import Buffer, Operand, TensorType, Value
 from pypto.ops import registry
 from pypto.ops.spec import OpCall, OpParam, OpSpec
@@ -220,6 +220,9 @@ def _convert(frame: Frame, spec: OpSpec, param: OpParam, item: Item, span: Span)
             _refuse_kind(f"{what} must be {wanted}", wanted, item, span, spec)
         if isinstance(item, Known):
             frame.use(item, span)
+        elif param.value and expr.kind == "float" and isinstance(item, v.Scalar):
+            if all(symbol.axis is None for symbol in symbols_of(expr)):
+                frame.need(item, span, what)
         return _in_range(what, as_number(expr), item, span)
     value = frame.python(item, span, what)
     check, wanted = _CHECKS[param.kind]

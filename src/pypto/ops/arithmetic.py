@@ -141,6 +141,8 @@ def _infer_pow(call: OpCall) -> TensorType:
     if scalar is None:
         other = call.check_dtype("other")
         return TensorType(_pow_dtype(call, base, other), shape)
+    if scalar.kind == "float" and not isinstance(scalar, Const):
+        _refuse_roots(call, scalar)
     if base.is_float:
         return TensorType(base, shape)
     if scalar.kind == "float":
@@ -157,9 +159,19 @@ def _infer_pow(call: OpCall) -> TensorType:
     if exponent is None:
         call.require(
             apply("ge", scalar, const(0)),
-            f"pow of integers needs an exponent >= 0: {scalar} >= 0 (use a float tensor)",
+            f"pow of integers needs {scalar} >= 0: for negative exponents use a float tensor",
         )
     return TensorType(base, shape)
+
+
+def _refuse_roots(call: OpCall, exponent: Expr) -> None:
+    """The powers that torch takes by sqrt differ from the rest for -inf and -0.0."""
+    for root, name in ((0.5, "sqrt"), (-0.5, "rsqrt")):
+        call.require(
+            apply("ne", exponent, const(root)),
+            f"pow cannot compute its exponent {exponent} from a size where it is {root}: write "
+            f"pypto.{name}, or annotate that axis with a number or pypto.STATIC",
+        )
 
 
 def _pow_dtype(call: OpCall, base: DataType, other: DataType) -> DataType:
@@ -305,7 +317,7 @@ SPECS: tuple[OpSpec, ...] = (
     _binary(
         "pow", "torch.pow(input, other)", "Elementwise power; integer results wrap.", _lower_pow,
         operator="**", infer=_infer_pow, dtypes=NUMBERS | {I8, U8}, method=False,
-        params=(OpParam("input", "tensor"), OpParam("other", "operand"), _PRECISION),
+        params=(OpParam("input", "tensor"), OpParam("other", "operand", value=True), _PRECISION),
         tolerance={F32: (1e-6, 1.2e-38), F16: (9.8e-4, 6e-8), BF16: (7.9e-3, 1.2e-38)},
     ),
     _binary(

@@ -35,13 +35,15 @@ class OpParam:
 
     ``tensor``: a tensor. ``operand``: a tensor or an int/float scalar (compile time or run time).
     The rest are compile-time values; ``enum`` names its class in ``type``. ``dims``: an int or a
-    sequence of ints.
+    sequence of ints. ``value``: the meaning depends on the value of a float scalar, so that a float
+    parameter of the kernel becomes part of the specialisation here.
     """
 
     name: str
     kind: ParamKind
     default: object = REQUIRED
     type: type | None = None
+    value: bool = False
 
 
 @dataclass(frozen=True, slots=True)
