@@ -54,6 +54,20 @@ def test_strided_inputs_and_output(kernels: Kernels) -> None:
     assert out.tolist() == [3, 1, 3, 13, 3, 25, 3, 37, -1]
 
 
+@pytest.mark.parametrize("device", ["meta", "cpu"])
+def test_copies_stay_on_the_device_of_the_tensor(kernels: Kernels, device: str) -> None:
+    memory, out = torch.arange(24.0), torch.full((9,), -1.0)
+    shared = memory.as_strided((4, 2), (1, 2))
+    with torch.device(device):
+        run_add(kernels, memory[::6], torch.ones(1, device="cpu").expand(4), out[1::2])
+        run_add(kernels, memory[1:5], memory[2:6], memory[0:4])
+        assert share_elements(memory[::2], memory[::3])
+        assert not share_elements(memory[::2], memory[1::2])
+        assert overlaps_itself(shared)
+    assert out.tolist() == [-1, 1, -1, 7, -1, 13, -1, 19, -1]
+    assert memory[:5].tolist() == [3, 5, 7, 9, 4]
+
+
 def test_negated_views(kernels: Kernels) -> None:
     a, b, o = torch.ones(4), torch.full((4,), 3.0), torch.zeros(4)
     run_add(kernels, torch._neg_view(a), b, torch._neg_view(o))

@@ -149,7 +149,7 @@ def _dense_copy(
         if staging is not None:
             return staging.fetch(value)
         try:
-            made = torch.empty(tuple(value.shape), dtype=value.dtype)
+            made = torch.empty(tuple(value.shape), dtype=value.dtype, device=value.device)
         except RuntimeError as error:  # what torch raises where memory ends
             raise RtValueError(
                 [
@@ -255,8 +255,8 @@ def _offsets(tensor: torch.Tensor) -> torch.Tensor:
     """The offset of each element from the first, in elements, as a flat int64 tensor."""
     import torch
 
-    offsets = torch.zeros(1, dtype=torch.int64)
+    offsets = torch.zeros(1, dtype=torch.int64, device="cpu")
     for size, stride in zip(tensor.shape, tensor.stride(), strict=True):
-        steps = torch.arange(size, dtype=torch.int64) * stride
+        steps = torch.arange(size, dtype=torch.int64, device="cpu") * stride
         offsets = (offsets[:, None] + steps).reshape(-1)
     return offsets
