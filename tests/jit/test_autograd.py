@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 import torch
+import torch.autograd.forward_ad as forward_ad
 
 from tests.jit.support import Modules, refusal
 
@@ -209,3 +210,53 @@ def test_a_function_with_kernels_for_both_directions(made: Any) -> None:
     assert result.requires_grad and result.tolist() == [2] * 8
     (result * torch.arange(8.0)).sum().backward()
     assert leaf.grad is not None and leaf.grad.tolist() == [2 * n for n in range(8)]
+
+
+# --- forward mode ---
+
+
+@pytest.mark.filterwarnings("ignore")  # torch scripts functions
+@pytest.mark.parametrize("warm", [False, True])
+def test_a_tangent_is_refused(modules: Modules, warm: bool) -> None:
+    kernel = modules.make(KERNELS, name="autograd").double
+    x, out = torch.ones(8), torch.zeros(8)
+    if warm:
+        kernel(x, out)
+    out.zero_()
+    with forward_ad.dual_level():
+        dual = forward_ad.make_dual(x, torch.ones(8))
+        for arguments in ((dual, out), (x, forward_ad.make_dual(out, out))):
+            with torch.no_grad():
+                message = str(refusal(kernel, *arguments)).splitlines()[0]
+            name = "x" if arguments[0] is dual else "o"
+            assert message == (
+                f"ErrCode: F00001  argument '{name}' has a tangent (forward-mode differentiation), "
+                "and a kernel computes none"
+            )
+        assert not out.any()
+        kernel(x, out)  # without a tangent, also in a level
+    assert out.tolist() == [2.0] * 8
+
+
+@pytest.mark.filterwarnings("ignore")  # torch scripts functions
+def test_a_tangent_of_a_function(modules: Modules) -> None:
+    kernel = modules.make(KERNELS, name="autograd").double
+
+    class Double(torch.autograd.Function):
+        @staticmethod
+        def forward(context: Any, x: torch.Tensor) -> torch.Tensor:
+            out = torch.empty_like(x)
+            kernel(x, out)
+            return out
+
+        @staticmethod
+        def jvp(context: Any, tangent: torch.Tensor) -> torch.Tensor:
+            out = torch.empty_like(tangent)
+            kernel(tangent, out)
+            return out
+
+    with forward_ad.dual_level():
+        dual = forward_ad.make_dual(torch.ones(8), torch.arange(8.0))
+        made = forward_ad.unpack_dual(Double.apply(dual))
+        assert made.primal.tolist() == [2.0] * 8
+        assert made.tangent.tolist() == [2.0 * n for n in range(8)]

@@ -94,6 +94,32 @@ def test_tensors_that_are_not_dense(made: Any, offset: int) -> None:
     assert not wide[:, 1 - offset :: 2].any()
 
 
+def test_another_default_device(made: Any) -> None:
+    """Dense copies are where their tensors are."""
+    a, b = _pair()
+    wide = torch.zeros(4, 16)
+    with torch.device("meta"):
+        made.add(a.t().contiguous().t(), b[:1].expand(4, 8), wide[:, ::2])
+    assert torch.equal(wide[:, ::2], a + b[:1] + 301)
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_functional_tensors(made: Any) -> None:
+    a, b = _pair()
+    made.add(a, b, a.clone())
+    said = []
+
+    def call(x: torch.Tensor) -> torch.Tensor:
+        said.append(str(refusal(made.add, x, b, torch.zeros(4, 8))).splitlines()[0])
+        return x * 1
+
+    torch.func.functionalize(call)(a)
+    assert said == [
+        "ErrCode: F00001  argument 'a' stands for another tensor, as inside "
+        "torch.func.functionalize",
+    ]
+
+
 def test_an_output_that_is_read_and_not_dense(made: Any) -> None:
     wide = torch.ones(16)
     made.update(torch.arange(8.0), wide[::2])
@@ -254,6 +280,8 @@ def test_a_tensor_that_has_lost_its_memory(made: Any) -> None:
     ("named", "message"),
     [
         ({"n": 2.5}, "F00001  argument 'n' is no integer"),
+        ({"flag": 1}, "F00001  argument 'flag' is no bool"),
+        ({"flag": "no"}, "F00001  argument 'flag' is no bool"),
         ({"n": 2**70}, "F00002  argument 'n' does not fit 64 bits"),
         ({"s": "a"}, "F00001  argument 's' is no number"),
         ({"s": torch.tensor(2.0)}, "F00001  argument 's' is a tensor where a Python value belongs"),

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import dataclasses
 import enum
-from typing import Any
+from typing import Any, Optional
 
 import numpy as np
 import pytest
 import torch
+import torch.autograd.forward_ad as forward_ad
 
 from pypto.error import FeTypeError, PyptoRtError, RtTypeError, RtValueError
 from pypto.ir.dtype import DataType
@@ -16,6 +17,7 @@ from pypto.ir.signature import ConstantSignature, ScalarSignature, TensorSignatu
 from pypto.language.annotation import NamedAxis, Tensor
 from pypto.language.enums import StatusType
 from pypto.runtime.arguments import (
+    NO_DEFAULT,
     Parameter,
     bind,
     classify,
@@ -159,7 +161,7 @@ def test_kinds_by_annotation() -> None:
     wide_int, wide_float = ScalarSignature("int", True), ScalarSignature("float", True)
     assert one(int, 3) == one(int, True) == one(int, np.int64(3)) == one(int, Count.ONE) == wide_int
     assert one(float, 3) == one(float, 0.5) == one(float, np.float32(1)) == wide_float
-    assert one(bool, 1).value == 1
+    assert one(bool, True) == ConstantSignature(True)
     assert one(str, "a") == ConstantSignature("a")
 
 
@@ -170,6 +172,13 @@ def test_kinds_by_annotation() -> None:
         (int, "3", RtTypeError, "argument 'x' is no integer"),
         (int, None, RtTypeError, "argument 'x' is no integer"),
         (int, np.array(3), RtTypeError, "argument 'x' is no integer"),
+        (bool, 1, RtTypeError, "argument 'x' is no bool"),
+        (bool, "False", RtTypeError, "argument 'x' is no bool"),
+        (bool, None, RtTypeError, "argument 'x' is no bool"),
+        (bool | None, 0.0, RtTypeError, "argument 'x' is no bool"),
+        (str, 3, RtTypeError, "argument 'x' is no string"),
+        (str, b"a", RtTypeError, "argument 'x' is no string"),
+        (str, None, RtTypeError, "argument 'x' is no string"),
         (int, 2**63, RtValueError, "argument 'x' does not fit 64 bits"),
         (int, -(2**63) - 1, RtValueError, "argument 'x' does not fit 64 bits"),
         (float, "1.0", RtTypeError, "argument 'x' is no number"),
@@ -196,6 +205,30 @@ def test_scalars_that_are_refused(
     with pytest.raises(error) as caught:
         one(annotation, value)
     assert caught.value.diagnostics[0].message == message
+
+
+def test_flags_and_names() -> None:
+    def kinds(annotation: object, value: object, default: object = NO_DEFAULT) -> object:
+        signature = classify((Parameter("x", annotation, default),), (value,))
+        (found,) = signature.parameters
+        assert isinstance(found, ConstantSignature)
+        return found.value
+
+    assert kinds(bool, True) is True
+    assert kinds(bool, np.bool_(False)) is False
+    assert kinds(str, "fast") == "fast"
+    assert kinds(bool, None, None) is None
+    for annotation in (bool | None, Optional[bool], str | None):  # noqa: UP045
+        assert kinds(annotation, None) is None
+    assert kinds(bool | str, 3) == 3
+    with pytest.raises(RtTypeError) as caught:
+        kinds(bool, 1)
+    assert str(caught.value) == (
+        "ErrCode: F00001  argument 'x' is no bool\n"
+        "  expected  True or False\n"
+        "  got       int 1\n"
+        "  help: bool(x) is its truth"
+    )
 
 
 def test_tensor_for_a_scalar_suggests_item() -> None:
@@ -408,6 +441,43 @@ def test_transformed_tensors() -> None:
     torch.func.grad(call)(torch.ones(3))
     assert len(seen) == 2
     assert all("no memory of its own" in message for message in seen)
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_functional_tensors() -> None:
+    def call(x: torch.Tensor) -> torch.Tensor:
+        with pytest.raises(RtTypeError) as caught:
+            one(Tensor([3], FP32), x)
+        assert str(caught.value) == (
+            "ErrCode: F00001  argument 'x' stands for another tensor, as inside "
+            "torch.func.functionalize\n"
+            "  expected  tensor of float32, shape [3]\n"
+            "  got       tensor of float32, shape [3], on cpu\n"
+            "  help: call the kernel outside of it"
+        )
+        return x * 1
+
+    torch.func.functionalize(call)(torch.ones(3))
+
+
+@pytest.mark.filterwarnings("ignore")  # torch scripts functions
+def test_tangents() -> None:
+    with forward_ad.dual_level():
+        x = torch.ones(3)
+        one(Tensor([3], FP32), x)
+        dual = forward_ad.make_dual(x, torch.ones(3))
+        with torch.no_grad(), pytest.raises(RtTypeError) as caught:
+            one(Tensor([3], FP32), dual)
+        assert str(caught.value) == (
+            "ErrCode: F00001  argument 'x' has a tangent (forward-mode differentiation), and a "
+            "kernel computes none\n"
+            "  expected  a tensor without a tangent\n"
+            "  got       tensor of float32, shape [3], on cpu\n"
+            "  help: torch.autograd.forward_ad.unpack_dual(x).primal, or give the tangent in jvp() "
+            "of a torch.autograd.Function"
+        )
+        one(Tensor([3], FP32), forward_ad.unpack_dual(dual).primal)
+    one(Tensor([3], FP32), dual)
 
 
 def test_named_axes() -> None:

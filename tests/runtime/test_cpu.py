@@ -70,9 +70,11 @@ def test_connect(launcher_module: ModuleType, monkeypatch: pytest.MonkeyPatch) -
     with pytest.raises(ValueError, match="route"):
         connect(launcher_module, route="numpy")
     with pytest.raises(TypeError):
-        launcher_module.init((3,), None, {}, None, None, None)
+        launcher_module.init((3,), None, {}, None, None, None, None)
     with pytest.raises(ValueError, match="PyCapsule"):
-        launcher_module.init((torch.Tensor,), 3, {}, None, None, None)
+        launcher_module.init((torch.Tensor,), 3, {}, None, None, None, None)
+    with pytest.raises(TypeError, match="forward_levels"):
+        launcher_module.init((torch.Tensor,), None, {}, None, None, None, 3)
 
 
 @pytest.mark.parametrize("kind", ["direct", "public", "single"])

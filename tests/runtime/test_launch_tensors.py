@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 import torch
+import torch.autograd.forward_ad as forward_ad
 
 from .launching import FP32, Kernels, Refused
 
@@ -213,6 +214,22 @@ def test_gradients(kernels: Kernels) -> None:
     assert made.tolist() == [2, 3, 4, 5]
     assert ran(dispatch, made, b, torch.zeros(4))
     assert ran(dispatch, leaf.detach(), b, o)
+
+
+@pytest.mark.filterwarnings("ignore")  # torch scripts functions
+def test_levels_of_forward_mode(kernels: Kernels) -> None:
+    """In a level any tensor may have a tangent: the slow path looks. Outside, nothing changes."""
+    dispatch = kernels.dispatcher(kernels.add())
+    a, b, o = triple()
+    with forward_ad.dual_level():
+        dual = forward_ad.make_dual(a, torch.ones(4))
+        assert not ran(dispatch, dual, b, o)
+        assert not ran(dispatch, a, b, o)
+        assert dispatch.run((a, b, o))
+    before = dispatch.fallbacks
+    assert ran(dispatch, a, b, o)
+    assert ran(dispatch, dual, b, o)
+    assert dispatch.fallbacks == before
 
 
 def test_saved_tensor_written_by_a_kernel(kernels: Kernels) -> None:

@@ -12,6 +12,7 @@ import enum
 import inspect
 import operator
 import types
+import typing
 from collections.abc import Callable
 from typing import Any
 
@@ -86,6 +87,9 @@ def _classify(
         return _classify_int(parameter, value, annotated=True)
     if parameter.annotation is float:
         return _classify_float(parameter, value, annotated=True)
+    plain, optional = _plain_kind(parameter)
+    if plain is not None and not (value is None and optional):
+        return _classify_plain(parameter, value, plain)
     if isinstance(value, enum.Enum | bool):
         return ConstantSignature(value)
     if not parameter.annotated:
@@ -96,6 +100,34 @@ def _classify(
         if isinstance(value, float) or _is_float_like(value):
             return _classify_float(parameter, value, annotated=False)
     return ConstantSignature(value)
+
+
+def _plain_kind(parameter: Parameter) -> tuple[type | None, bool]:
+    """``bool`` or ``str`` where the annotation says so, and whether None may stand for it."""
+    kinds: tuple[object, ...] = (parameter.annotation,)
+    if typing.get_origin(parameter.annotation) in (types.UnionType, typing.Union):
+        kinds = typing.get_args(parameter.annotation)
+    some = [kind for kind in kinds if kind is not type(None)]
+    for kind in (bool, str):
+        if len(some) == 1 and some[0] is kind:
+            return kind, len(kinds) == 2 or parameter.default is None
+    return None, False
+
+
+def _classify_plain(
+    parameter: Parameter, value: object, kind: type
+) -> ConstantSignature | Diagnostic:
+    name = parameter.name
+    if kind is str:
+        if isinstance(value, str):
+            return ConstantSignature(value)
+        return _refuse(RtTypeError, parameter, value, "is no string", "a str")
+    if isinstance(value, bool):
+        return ConstantSignature(value)
+    if _is_numpy_bool(value):
+        return ConstantSignature(bool(value))
+    help = f"bool({name}) is its truth" if _is_index(value) or _is_float_like(value) else None
+    return _refuse(RtTypeError, parameter, value, "is no bool", "True or False", help)
 
 
 def _has_length(value: object) -> bool:

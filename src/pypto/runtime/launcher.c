@@ -52,21 +52,27 @@ static int find_exchange(PyObject* capsule, const DlpackExchange** out) {
 
 PyDoc_STRVAR(
     init_doc,
-    "init(tensor_types, exchange_api, dtypes, strided, increment_version, is_grad_enabled) -> str\n\n"
+    "init(tensor_types, exchange_api, dtypes, strided, increment_version, is_grad_enabled,\n"
+    "     forward_levels) -> str\n\n"
     "Tells the launcher about torch; before it no tensor is read.\n\n"
     "tensor_types: exact types that are read, torch.Tensor first; exchange_api: the capsule of\n"
     "torch.Tensor, or None to read attributes; dtypes: dict torch.dtype -> code << 8 | bits;\n"
     "strided: torch.strided; increment_version(tuple of tensors); is_grad_enabled() -> bool.\n"
+    "forward_levels: dict with the level of forward-mode differentiation as _current_level; None.\n"
     "Returns the route that is used: 'dlpack' or 'attributes'.");
 
 static PyObject* launcher_init(PyObject* module, PyObject* args) {
     (void)module;
-    PyObject *types, *capsule, *dtypes, *strided, *increment_version, *is_grad_enabled;
-    if (!PyArg_ParseTuple(args, "O!OO!OOO:init", &PyTuple_Type, &types, &capsule, &PyDict_Type,
-                          &dtypes, &strided, &increment_version, &is_grad_enabled))
+    PyObject *types, *capsule, *dtypes, *strided, *increment_version, *is_grad_enabled, *levels;
+    if (!PyArg_ParseTuple(args, "O!OO!OOOO:init", &PyTuple_Type, &types, &capsule, &PyDict_Type,
+                          &dtypes, &strided, &increment_version, &is_grad_enabled, &levels))
         return NULL;
     if (PyTuple_GET_SIZE(types) == 0 || !PyType_Check(PyTuple_GET_ITEM(types, 0))) {
         PyErr_SetString(PyExc_TypeError, "tensor_types must be a tuple of types");
+        return NULL;
+    }
+    if (levels != Py_None && !PyDict_Check(levels)) {
+        PyErr_SetString(PyExc_TypeError, "forward_levels must be a dict or None");
         return NULL;
     }
     const DlpackExchange* exchange;
@@ -76,6 +82,7 @@ static PyObject* launcher_init(PyObject* module, PyObject* args) {
     keep(&torch_api.strided, strided);
     keep(&torch_api.increment_version, increment_version);
     keep(&torch_api.is_grad_enabled, is_grad_enabled);
+    keep(&torch_api.forward_levels, levels == Py_None ? NULL : levels);
     keep(&torch_api.capsule, capsule);
     torch_api.exchange = exchange;
     keep(&torch_api.types, types);
@@ -136,11 +143,13 @@ static int make_names(void) {
     } all[] = {{&names.requires_grad, "requires_grad"}, {&names.is_neg, "is_neg"},
                {&names.layout, "layout"},               {&names.is_cpu, "is_cpu"},
                {&names.dtype, "dtype"},                 {&names.shape, "shape"},
-               {&names.stride, "stride"},               {&names.data_ptr, "data_ptr"}};
+               {&names.stride, "stride"},               {&names.data_ptr, "data_ptr"},
+               {&names.current_level, "_current_level"}};
     for (size_t i = 0; i < sizeof all / sizeof all[0]; i++)
         if (!*all[i].place && !(*all[i].place = PyUnicode_InternFromString(all[i].text)))
             return -1;
-    return 0;
+    if (!no_level) no_level = PyLong_FromLong(-1);
+    return no_level ? 0 : -1;
 }
 
 PyMODINIT_FUNC PyInit__pypto_launcher(void) {

@@ -146,6 +146,9 @@ static PyObject* dispatch(Dispatcher* self, PyObject* const* args, Py_ssize_t n_
         if (!bindable) return call_fallback(self, args, n_args, kwnames);
         values = bound;
     }
+    int recorded = records_forward();
+    if (recorded < 0) return NULL;
+    if (recorded) return call_fallback(self, args, n_args, kwnames);
     for (Py_ssize_t i = 0; i < count; i++) slots[i].state = UNREAD;
     Match match = run_variants(self, values, slots);
     if (match == FAILED) return NULL;

@@ -60,6 +60,7 @@ static struct {
     PyObject* strided; /* torch.strided */
     PyObject* increment_version;
     PyObject* is_grad_enabled;
+    PyObject* forward_levels; /* dict; NULL: nothing is known of levels */
     PyObject* capsule; /* keeps `exchange` alive */
     const DlpackExchange* exchange;
     PyGetSetDescrObject* requires_grad; /* NULL: read by name */
@@ -68,7 +69,10 @@ static struct {
 
 static struct {
     PyObject *requires_grad, *is_neg, *layout, *is_cpu, *dtype, *shape, *stride, *data_ptr;
+    PyObject* current_level;
 } names;
+
+static PyObject* no_level; /* the int -1, which exists once */
 
 static int is_tensor(PyObject* value) {
     if (!torch_api.types) return 0;
@@ -99,6 +103,15 @@ static int needs_grad(PyObject* value) {
                    : PyObject_GetAttr(value, names.requires_grad));
     if (needs != 1) return needs;
     return take_truth(PyObject_CallNoArgs(torch_api.is_grad_enabled));
+}
+
+/* 1 while a level of forward-mode differentiation is active: tensors may have tangents, which a
+ * kernel would drop. The slow path tells which. */
+static int records_forward(void) {
+    if (!torch_api.forward_levels) return 0;
+    PyObject* level = PyDict_GetItemWithError(torch_api.forward_levels, names.current_level);
+    if (!level) return PyErr_Occurred() ? -1 : 0;
+    return level != no_level;
 }
 
 static int is_negated(PyObject* value) {

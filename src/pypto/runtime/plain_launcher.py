@@ -50,6 +50,7 @@ def init(
     strided: object,
     increment_version: Callable[[tuple[Any, ...]], Any],
     is_grad_enabled: Callable[[], bool],
+    forward_levels: dict[str, Any] | None,
     /,
 ) -> str:
     """Tell the launcher about torch; returns ``"attributes"``, the way tensors are read here."""
@@ -57,6 +58,9 @@ def init(
         raise TypeError("tensor_types must be a tuple of types, dtypes a dict")
     if not tensor_types or not isinstance(tensor_types[0], type):
         raise TypeError("tensor_types must be a tuple of types")
+    if forward_levels is not None and not isinstance(forward_levels, dict):
+        raise TypeError("forward_levels must be a dict or None")
+    STATE.forward_levels = forward_levels
     STATE.reader = TensorReader(tensor_types, dtypes, strided, increment_version, is_grad_enabled)
     return "attributes"
 
@@ -114,7 +118,7 @@ class Dispatcher:
         values: tuple[Any, ...] | None = args
         if len(args) != len(self.param_names) or kwargs:
             values = self._bound(args, kwargs)
-        if values is not None and self._run_variants(values):
+        if values is not None and not STATE.records() and self._run_variants(values):
             return None
         self.fallbacks += 1
         return self._fallback(args, kwargs)

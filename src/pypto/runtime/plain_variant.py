@@ -38,6 +38,12 @@ class State:
         self.epoch = 0
         self.scope_variable: ContextVar[Any] | None = None
         self.reader: TensorReader | None = None  # None: no tensor is read before init()
+        self.forward_levels: dict[str, Any] | None = None
+
+    def records(self) -> bool:
+        """Whether a level of forward-mode differentiation is active: tensors may have tangents."""
+        levels = self.forward_levels
+        return levels is not None and levels.get("_current_level", -1) != -1
 
     def scope(self) -> Any:
         """What the scope variable holds; ABSENT when there is none or it holds nothing."""

@@ -167,6 +167,16 @@ def _check_kind(parameter: Parameter, value: torch.Tensor, staged: bool) -> Diag
 def _check_gradient(parameter: Parameter, value: torch.Tensor) -> Diagnostic | None:
     import torch
 
+    if _has_tangent(value):
+        return _diagnostic(
+            RtTypeError,
+            parameter,
+            value,
+            "has a tangent (forward-mode differentiation), and a kernel computes none",
+            expected="a tensor without a tangent",
+            help=f"torch.autograd.forward_ad.unpack_dual({parameter.name}).primal, or give the "
+            "tangent in jvp() of a torch.autograd.Function",
+        )
     if not (value.requires_grad and torch.is_grad_enabled()):
         return None
     return _diagnostic(
@@ -177,6 +187,20 @@ def _check_gradient(parameter: Parameter, value: torch.Tensor) -> Diagnostic | N
         expected="a tensor that needs no gradient, or grad mode off",
         help=f"call it inside torch.no_grad(), or pass {parameter.name}.detach()",
     )
+
+
+def _has_tangent(value: torch.Tensor) -> bool:
+    """Whether torch would compute a tangent of what is made of ``value``."""
+    import torch
+    import torch.autograd.forward_ad as forward_ad
+
+    if getattr(forward_ad, "_current_level", -1) == -1:
+        return False
+    enabled = getattr(torch._C, "_is_fwd_grad_enabled", None)
+    if enabled is not None and not enabled():  # inside a torch.autograd.Function, for one
+        return False
+    unpack: Any = forward_ad.unpack_dual
+    return unpack(value).tangent is not None
 
 
 def _dtype_of(value: torch.Tensor) -> DataType | None:
@@ -203,6 +227,14 @@ def _refuse_dtype(parameter: Parameter, value: torch.Tensor, wanted: DataType | 
 
 def _check_memory(parameter: Parameter, value: torch.Tensor) -> Diagnostic | None:
     """Refuse tensors whose elements are not all in memory that the tensor owns."""
+    if _is_functional(value):
+        return _diagnostic(
+            RtTypeError,
+            parameter,
+            value,
+            "stands for another tensor, as inside torch.func.functionalize",
+            help="call the kernel outside of it",
+        )
     try:
         address = value.data_ptr()
         held = value.untyped_storage().nbytes()
@@ -228,6 +260,13 @@ def _check_memory(parameter: Parameter, value: torch.Tensor) -> Diagnostic | Non
         expected=f"a storage of {needed} bytes",
         got=f"a storage of {held} bytes",
     )
+
+
+def _is_functional(value: torch.Tensor) -> bool:
+    import torch
+
+    known = getattr(torch, "_is_functional_tensor", None)
+    return known is not None and bool(known(value))
 
 
 def _check_shape(

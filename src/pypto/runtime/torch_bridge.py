@@ -37,6 +37,7 @@ class LauncherModule(Protocol):
         strided: object,
         increment_version: Callable[[tuple[Any, ...]], None],
         is_grad_enabled: Callable[[], bool],
+        forward_levels: dict[str, Any] | None,
         /,
     ) -> str: ...
 
@@ -73,7 +74,17 @@ def connect(launcher: LauncherModule, *, route: str | None = None) -> str:
         torch.strided,
         _version_increment(),
         torch.is_grad_enabled,
+        _forward_levels(),
     )
+
+
+def _forward_levels() -> dict[str, Any] | None:
+    """Where torch keeps ``_current_level``, which is -1 while no level of forward-mode
+    differentiation is active; None when this torch does not say."""
+    import torch.autograd.forward_ad as forward_ad
+
+    names = vars(forward_ad)
+    return names if "_current_level" in names else None
 
 
 def _version_increment() -> Callable[[tuple[Any, ...]], None]:
@@ -88,7 +99,7 @@ def _version_increment() -> Callable[[tuple[Any, ...]], None]:
     public = torch.autograd.graph.increment_version
     direct = getattr(torch._C, "_increment_version", None)
     with torch.inference_mode(False):  # the first call may be inside it; those have no counter
-        probe = torch.zeros(1)
+        probe = torch.zeros(1, device="cpu")
     for function in (direct, public):
         if function is None:
             continue
