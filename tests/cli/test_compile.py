@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+import pypto
 from pypto.build.steps import prepare
 from pypto.build.store import open_store
 from pypto.build.toolchain import find_host_toolchain
@@ -199,3 +200,27 @@ def test_npu_without_cann_says_what_is_missing(
 
 def test_shapes() -> None:
     assert compile_module._shapes(["x=4,8", "y=3", "z="]) == {"x": (4, 8), "y": (3,), "z": ()}
+
+
+@pytest.mark.parametrize("place", ["raises.py", "raises"])
+def test_an_exception_of_the_module(folder: Path, place: str) -> None:
+    """The traceback begins in the module."""
+    (folder / "raises.py").write_text("def f():\n    raise ValueError('no')\nf()\n")
+    done = _compile(folder, place)
+    lines = done.stderr.splitlines()
+    assert (done.returncode, done.stdout) == (1, "")
+    assert lines[0] == "Traceback (most recent call last):"
+    assert lines[1].endswith('raises.py", line 3, in <module>')
+    assert lines[-1] == "ValueError: no"
+    assert "importlib" not in done.stderr and "cli" not in done.stderr
+    (folder / "raises.py").write_text("def f(:\n")
+    lines = _compile(folder, place).stderr.splitlines()
+    assert lines[0].endswith('raises.py", line 1')
+    assert lines[-1] == "SyntaxError: invalid syntax"
+
+
+def test_version(capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit) as left:
+        main(["--version"])
+    assert left.value.code == 0
+    assert capsys.readouterr().out == f"pypto {pypto.__version__}\n"

@@ -535,6 +535,38 @@ def test_the_way_to_a_dtype_that_is_taken(shop: Workshop, line: str, help: str |
     assert diagnostic.help == help
 
 
+def test_a_method_of_an_object_is_no_helper(shop: Workshop) -> None:
+    text = """class Model:
+    def double(self, x):
+        return x * 2
+model = Model()
+def k(x: T([8], FP32), o: T([8], FP32)):
+    o[:] = model.double(x)
+"""
+    assert shop.message(text) == (
+        "ErrCode: F00007  cannot read 'model.double': 'double' is a method of 'Model', and methods "
+        "of objects cannot be helpers\n"
+        "  --> k.py:8:12\n"
+        "  7 | def k(x: T([8], FP32), o: T([8], FP32)):\n"
+        "  8 |     o[:] = model.double(x)\n"
+        "    |            ^^^^^^^^^^^^\n"
+        "  help: write a function, and pass it what the method takes from its object"
+    )
+
+
+@pytest.mark.parametrize("name", ["numel", "nelement"])
+def test_the_number_of_elements(shop: Workshop, name: str) -> None:
+    head = "def k(x: T([4, pypto.DYNAMIC], FP32), o: T([4, pypto.DYNAMIC], FP32)):\n"
+    assert shop.message(f"{head}    o[:] = x * x.{name}()\n") == (
+        f"ErrCode: F00007  a tensor has no attribute '{name}'\n"
+        "  --> k.py:4:16\n"
+        f"  3 | {head}"
+        f"  4 |     o[:] = x * x.{name}()\n"
+        f"    |                {'^' * len(f'x.{name}')}\n"
+        "  help: write x.shape[0] * x.shape[1]"
+    )
+
+
 def test_every_proposed_cast_is_one_that_compiles(shop: Workshop) -> None:
     """Whatever two dtypes meet, the help's own words make the addition legal."""
     for a in "hbfis":

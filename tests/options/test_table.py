@@ -169,6 +169,16 @@ def test_a_misspelt_name_is_refused_with_the_nearest_one(option: Option) -> None
     assert f"did you mean '{option.name}'?" in str(caught.value)
 
 
+def test_the_function_with_the_wrong_argument_is_named() -> None:
+    for name, call in (("set_options", pypto.set_options), ("options", pypto.options)):
+        with pytest.raises(FeKeyError) as caught:
+            call(runtime_option={})
+        assert str(caught.value) == (
+            f"ErrCode: F00006  pypto.{name} has no argument 'runtime_option'\n"
+            "  help: did you mean 'runtime_options'?"
+        )
+
+
 @pytest.mark.parametrize("family", DICT_FAMILIES)
 def test_setter_and_getter_of_a_family(family: str) -> None:
     setter = next(f for f, name in SETTERS.items() if name == family)

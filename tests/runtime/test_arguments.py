@@ -381,7 +381,11 @@ REFUSED: list[tuple[Any, str, str | None]] = [
     (lambda: torch.zeros(4, 1), "has the wrong rank", None),
     (lambda: torch.zeros(3), "has the wrong size in axis 0", None),
     (lambda: torch.zeros(4, dtype=torch.int32), "has the wrong dtype", "x.to(torch.float32)"),
-    (lambda: torch.zeros(4, dtype=torch.complex64), "has the wrong dtype", "x.to(torch.float32)"),
+    (
+        lambda: torch.zeros(4, dtype=torch.complex64),
+        "has the wrong dtype",
+        "x.real and x.imag are its parts, torch.view_as_real(x) holds both",
+    ),
     (lambda: torch.zeros(4).to_sparse(), "has layout sparse_coo", "x.to_dense()"),
     (lambda: torch.zeros(4).to_mkldnn(), "has layout _mkldnn", "x.to_dense()"),
     (

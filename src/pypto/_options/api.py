@@ -209,7 +209,7 @@ def set_options(
     **unknown: object,
 ) -> None:
     """Set options of several families, and tiles, in the current scope."""
-    state.set_here(_collect(locals()))
+    state.set_here(_collect("set_options", locals()))
 
 
 def set_tiles(**tiles: object) -> None:
@@ -255,7 +255,7 @@ class options:
         if not isinstance(name, str):
             _refuse_type("the name of an options scope must be a string", "str", name)
         self.name = name
-        self.values = _collect(arguments)
+        self.values = _collect("options", arguments)
         self._open: list[tuple[state.Scope | None, int]] = []
 
     def __enter__(self) -> options:
@@ -288,12 +288,12 @@ class options:
         return scoped  # type: ignore[return-value]
 
 
-def _collect(arguments: dict[str, Any]) -> Options:
+def _collect(function: str, arguments: dict[str, Any]) -> Options:
     """Checked options of keyword arguments that are families and tiles."""
     unknown = arguments.pop("unknown")
     for name in unknown:
         known = [*(f for f in FAMILIES if f != TILE_FAMILY), *FAMILIES[TILE_FAMILY]]
-        _refuse_name(f"pypto.options has no argument '{name}'", name, known)
+        _refuse_name(f"pypto.{function} has no argument '{name}'", name, known)
     tiles = {key: arguments.pop(key) for key in FAMILIES[TILE_FAMILY]}
     return state.validate_families(arguments).merged(_tiles(tiles))
 

@@ -10,6 +10,7 @@ import argparse
 import sys
 from collections.abc import Sequence
 
+from pypto import __version__
 from pypto.error import PyptoError
 
 __all__ = ["main", "sample_arguments"]
@@ -57,6 +58,7 @@ def _parser() -> argparse.ArgumentParser:
         prog="pypto",
         description="Compile Python kernels to Ascend C and run them on an NPU or on this CPU.",
     )
+    parser.add_argument("--version", action="version", version=f"pypto {__version__}")
     commands = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")
     commands.add_parser("run", usage=USAGE, help="run a program and show what it compiles")
 

@@ -3,21 +3,27 @@
 from __future__ import annotations
 
 import argparse
+import contextlib
 import importlib
 import importlib.util
 import os
 import sys
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor, as_completed
 from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
+from pypto.cli.frames import show_exception
 from pypto.error import PyptoError
 
 if TYPE_CHECKING:
     from rich.console import Console
 
 __all__ = ["compile_command"]
+
+
+class _OfTheModule(Exception):
+    """The module raised the cause of this while it was imported."""
 
 
 class _NotHere(Exception):
@@ -44,6 +50,10 @@ def compile_command(parsed: argparse.Namespace) -> int:
     except (_NotHere, PyptoError) as error:
         print(f"pypto compile: {error}", file=sys.stderr)
         return 2
+    except _OfTheModule as error:
+        assert error.__cause__ is not None
+        show_exception(error.__cause__)
+        return 1
     jobs = min(len(kernels), parsed.jobs or os.cpu_count() or 1)
     how = {"target": parsed.target, "arch": parsed.arch, "directory": parsed.output}
     return _compile_all(kernels, how, shapes, jobs, console)
@@ -157,7 +167,7 @@ def _kernels(text: str) -> dict[str, Any]:
 
 
 def _load(place: str) -> ModuleType:
-    """Import the file or module. What it raises while it is imported is the user's to see."""
+    """Import the file or module. Raises _OfTheModule for what it raises itself."""
     if os.path.isdir(place) and (os.sep in place or not place.isidentifier()):
         raise _NotHere(f"{place} is a directory; name a file in it, or a module")
     if os.path.isfile(place) and not place.endswith(".py"):
@@ -171,7 +181,8 @@ def _load(place: str) -> ModuleType:
                 raise _NotHere(f"there is no module and no file '{place}'")
         except ModuleNotFoundError as error:  # a parent package is missing
             raise _NotHere(f"there is no module '{error.name}'") from error
-        return importlib.import_module(place)
+        with _shown():
+            return importlib.import_module(place)
     if not os.path.isfile(place):
         raise _NotHere(f"there is no file {place}")
     name = os.path.splitext(os.path.basename(place))[0]
@@ -181,8 +192,19 @@ def _load(place: str) -> ModuleType:
         raise _NotHere(f"{place} is not a Python file")
     module = importlib.util.module_from_spec(spec)
     sys.modules[name] = module
-    spec.loader.exec_module(module)
+    with _shown():
+        spec.loader.exec_module(module)
     return module
+
+
+@contextlib.contextmanager
+def _shown() -> Iterator[None]:
+    try:
+        yield
+    except PyptoError:
+        raise
+    except Exception as error:
+        raise _OfTheModule from error
 
 
 def _parameters(kernel: Any) -> tuple[str, ...]:

@@ -5,12 +5,11 @@ from __future__ import annotations
 import os
 import runpy
 import sys
-import traceback
 from collections.abc import Sequence
 from dataclasses import dataclass
-from types import TracebackType
 
 from pypto import _dump
+from pypto.cli.frames import show_exception
 from pypto.error import PyptoError
 
 __all__ = ["USAGE", "run"]
@@ -90,9 +89,7 @@ def _execute(plan: _Plan) -> int:
     except KeyboardInterrupt:
         return 130
     except BaseException as error:
-        shown = error.with_traceback(_own_frames(error.__traceback__))
-        sys.stdout.flush()
-        traceback.print_exception(shown)
+        show_exception(error)
         return 1
     return 0
 
@@ -104,13 +101,3 @@ def _exit_code(leaving: SystemExit) -> int:
         return leaving.code
     print(leaving.code, file=sys.stderr)
     return 1
-
-
-def _own_frames(frames: TracebackType | None) -> TracebackType | None:
-    """``frames`` without those of this command and of ``runpy`` at its beginning."""
-    while frames is not None:
-        file = frames.tb_frame.f_code.co_filename
-        if file != __file__ and "runpy" not in file:
-            return frames
-        frames = frames.tb_next
-    return None

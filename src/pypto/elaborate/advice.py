@@ -26,6 +26,7 @@ _ATTRIBUTES = {
     **dict.fromkeys(("copy_", "set_", "assign"), "write {}[:] = ..."),
     **dict.fromkeys(("fill_", "zero_"), "write {}[:] = 0, or another number"),
     "size": "write {}.shape",
+    "stride": "a kernel's tensors are dense: their strides follow from {}.shape",
     "ndim": "write {}.dim",
     "mean": "write pypto.sum({}, dim) / {}.shape[dim]",
     "max": "write pypto.amax({}, dim)",

@@ -50,10 +50,12 @@ _CONTAINERS: tuple[Any, ...] = (list, tuple, dict, str, bytes, range)
 
 
 class Unreadable(Exception):
-    """A step that cannot be taken; ``str`` says why. ``missing``: there is no such thing."""
+    """A step that cannot be taken; ``str`` says why. ``missing``: there is no such thing;
+    ``help``: what to write instead, where that is special."""
 
-    def __init__(self, message: str, *, missing: bool = False) -> None:
+    def __init__(self, message: str, *, missing: bool = False, help: str | None = None) -> None:
         self.missing = missing
+        self.help = help
         super().__init__(message)
 
 
@@ -141,7 +143,8 @@ def _global(value: object, name: str) -> object:
 
 
 def _builtins(function: types.FunctionType) -> dict[str, Any]:
-    found: dict[str, Any] = function.__builtins__
+    untyped: Any = function  # not all type stubs know the attribute
+    found: dict[str, Any] = untyped.__builtins__
     return found
 
 
@@ -196,6 +199,12 @@ def static_attribute(value: object, name: str) -> object:
     if type(stored) is dict and name in stored:
         return stored[name]
     if found is not _NONE:
+        if isinstance(found, types.FunctionType | classmethod):
+            raise Unreadable(
+                f"'{name}' is a method of '{kind.__name__}', and methods of objects cannot be "
+                "helpers",
+                help="write a function, and pass it what the method takes from its object",
+            )
         if hasattr(type(found), "__get__"):
             raise Unreadable(f"'{name}' of '{kind.__name__}' is no stored value: it runs code")
         return found

@@ -111,7 +111,8 @@ def _attribute(frame: Frame, node: cst.Attribute) -> Item:
         return frame.step(owner, ("attr", name), span)
     except Unreadable as error:
         shown = path_text(owner.origin) if owner.origin else v.describe(owner)
-        help = "pass the value as a parameter, or keep it in a plain attribute or global"
+        plain = "pass the value as a parameter, or keep it in a plain attribute or global"
+        help = error.help or plain
         if error.missing:
             near = difflib.get_close_matches(name, dir(owner.value), 1)
             help = f"did you mean '{near[0]}'?" if near else help

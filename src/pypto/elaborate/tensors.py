@@ -49,6 +49,9 @@ def tensor_attribute(frame: Frame, tensor: Value | Buffer, name: str, span: Span
         return Method(tensor, name)
     text = tensor.name or "x"
     help = advice.for_attribute(name, text)
+    if name in ("numel", "nelement"):
+        sizes = " * ".join(f"{text}.shape[{axis}]" for axis in range(tensor.type.rank))
+        help = f"write {sizes}"
     if advice.is_missing(name):
         refuse(
             FeNotImplementedError, f"'{name}' of a tensor is not available in this version", span,

@@ -216,13 +216,11 @@ def _refuse_dtype(parameter: Parameter, value: torch.Tensor, wanted: DataType | 
         return _diagnostic(
             RtTypeError, parameter, value, f"cannot have dtype {wanted}: torch has no such dtype"
         )
-    return _diagnostic(
-        RtTypeError,
-        parameter,
-        value,
-        "has the wrong dtype",
-        help=f"{parameter.name}.to(torch.{wanted.torch_name})",
-    )
+    name = parameter.name
+    help = f"{name}.to(torch.{wanted.torch_name})"
+    if value.is_complex():  # .to() would drop the imaginary parts
+        help = f"{name}.real and {name}.imag are its parts, torch.view_as_real({name}) holds both"
+    return _diagnostic(RtTypeError, parameter, value, "has the wrong dtype", help=help)
 
 
 def _check_memory(parameter: Parameter, value: torch.Tensor) -> Diagnostic | None:
