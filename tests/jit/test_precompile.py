@@ -67,6 +67,22 @@ def test_sizes_and_values_that_the_annotations_leave_open(modules: Modules) -> N
     assert unknown.state == "failed"
 
 
+def test_a_value_that_no_call_could_give(modules: Modules) -> None:
+    made = modules.make("""
+        @jit
+        def k(x: T([8], FP32), o: T([8], FP32), up: bool, mode: str, n: int):
+            o[:] = x + n if up else x - n
+    """)
+    with watch() as seen:
+        report = made.k.compile(values={"up": 1, "mode": None, "n": "3"})
+    assert (report.state, seen.kernels) == ("failed", 0)
+    assert [d.message for d in report.error.diagnostics] == [
+        "argument 'up' is no bool",
+        "argument 'mode' is no string",
+        "argument 'n' is no integer",
+    ]
+
+
 def test_text_for_a_chip(modules: Modules) -> None:
     kernel = modules.kernel("o[:] = x + 803")
     with watch() as seen:

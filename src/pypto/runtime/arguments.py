@@ -13,7 +13,7 @@ import inspect
 import operator
 import types
 import typing
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from pypto.error import Diagnostic, RtTypeError, RtValueError, raise_diagnostics
@@ -35,6 +35,7 @@ __all__ = [
     "Prepared",
     "Staging",
     "bind",
+    "check_values",
     "classify",
     "normalise",
     "parameters_of",
@@ -72,6 +73,12 @@ def classify(
     ]
     names = tuple(parameter.name for parameter in parameters)
     return CallSignature(names, tuple(found), alias_classes(tensors))
+
+
+def check_values(parameters: tuple[Parameter, ...], values: Mapping[str, object]) -> None:
+    """Refuse ``values``, by the names of scalars and constants, that no call could give."""
+    checked = (_classify(p, values[p.name], None) for p in parameters if p.name in values)
+    raise_diagnostics([found for found in checked if isinstance(found, Diagnostic)])
 
 
 def _classify(

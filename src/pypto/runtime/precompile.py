@@ -10,6 +10,7 @@ from pypto import _options, target
 from pypto._options import Options, validate
 from pypto.error import Diagnostic, FeValueError
 from pypto.ir.signature import CallSignature
+from pypto.runtime.arguments import check_values
 from pypto.runtime.dispatch import build_kind
 from pypto.runtime.lookup import Request
 from pypto.runtime.parameters import NO_DEFAULT, Parameter
@@ -53,6 +54,7 @@ def precompile(
     if arch is not None:
         options = options.merged(validate("codegen_options", {"soc_version": arch}))
     given = {p.name: p.default for p in parameters if p.default is not NO_DEFAULT}
+    check_values(parameters, values)
     given.update(values)
     signature = _signature(source, shapes, values)
     chosen = _target(options)
