@@ -32,11 +32,8 @@ def _made(cls: type, eq: bool) -> type:
     own = set(cls.__dict__)  # what the class's body defines stays
     if "__post_init__" in own:
         raise TypeError(f"{cls.__name__}: records have no __post_init__")
-    made: Any = dataclasses.dataclass(init=False, repr=False, eq=False, slots=True)(cls)
+    made: Any = _slotted(cls)
     fields = dataclasses.fields(made)
-    for field in fields:
-        if field.default_factory is not dataclasses.MISSING or field.kw_only or not field.init:
-            raise TypeError(f"{cls.__name__}.{field.name}: records have plain fields only")
     names = tuple(field.name for field in fields)
     made.__record_names__ = names
     # Slots are written through their descriptors, past the __setattr__ that refuses.
@@ -47,6 +44,33 @@ def _made(cls: type, eq: bool) -> type:
         if name not in own or (name == "__hash__" and "__eq__" not in own):
             setattr(made, name, method)
     return made  # type: ignore[no-any-return]
+
+
+def _slotted(cls: type) -> type:
+    """``cls`` again, with a slot and the description of ``dataclasses`` for each field."""
+    known: dict[str, Any] = {}
+    for base in reversed(cls.__mro__[1:]):
+        known |= getattr(base, "__dataclass_fields__", {})
+    body = {k: v for k, v in cls.__dict__.items() if k not in ("__dict__", "__weakref__")}
+    slots = []
+    for name, kind in body.get("__annotations__", {}).items():
+        default = body.pop(name, dataclasses.MISSING)
+        if isinstance(default, dataclasses.Field) or "ClassVar" in str(kind):
+            raise TypeError(f"{cls.__name__}.{name}: records have plain fields only")
+        field: Any = dataclasses.field(default=default)
+        field.name, field.type = name, kind
+        field._field_type, field.kw_only = _PLAIN, False
+        if name not in known:
+            slots.append(name)
+        known[name] = field
+    body["__slots__"] = tuple(slots)
+    body["__match_args__"] = tuple(known)
+    made = type(cls)(cls.__name__, cls.__bases__, body)
+    made.__qualname__ = cls.__qualname__
+    described: Any = made
+    described.__dataclass_fields__ = known
+    described.__dataclass_params__ = _PARAMS
+    return made
 
 
 def _reader(names: tuple[str, ...]) -> Callable[[Any], tuple[object, ...]]:
@@ -115,6 +139,15 @@ def _setstate(self: Any, state: tuple[object, ...]) -> None:
     for store, value in zip(self.__record_stores__, state, strict=True):
         store(self, value)
 
+
+@dataclasses.dataclass(init=False, repr=False, eq=False)
+class _Example:
+    x: int
+
+
+# What the functions of dataclasses look for in a class and its fields.
+_PARAMS: Any = _Example.__dataclass_params__  # type: ignore[attr-defined]
+_PLAIN: Any = dataclasses.fields(_Example)[0]._field_type  # type: ignore[attr-defined]
 
 _METHODS: dict[str, Callable[..., Any]] = {
     "__init__": _init, "__repr__": _repr, "__setattr__": _setattr, "__delattr__": _delattr,
