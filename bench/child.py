@@ -10,6 +10,7 @@ import os
 import sys
 import time
 from collections.abc import Callable
+from typing import Any
 
 __all__ = ["MODES"]
 
@@ -40,16 +41,11 @@ def bare_import() -> dict[str, float]:
 
 def first_call() -> dict[str, float]:
     """``import pypto``, the decorator and the first call; torch is there before."""
-    import torch
-
-    x, y, out = torch.rand(1, 4, 1, 64), torch.rand(1, 4, 1, 64), torch.zeros(1, 4, 1, 64)
+    tensors = _tensors()
     clock = _Clock()
     from bench.start_kernels import gelu
 
-    gelu(x, y, out)
-    taken = clock.read()
-    _check(x, y, out)
-    return taken
+    return _called(gelu, tensors, clock)
 
 
 def import_and_decorate() -> dict[str, float]:
@@ -64,16 +60,10 @@ def import_and_decorate() -> dict[str, float]:
 
 def call() -> dict[str, float]:
     """From a decorated kernel's first call to its result."""
-    import torch
-
     from bench.start_kernels import gelu
 
-    x, y, out = torch.rand(1, 4, 1, 64), torch.rand(1, 4, 1, 64), torch.zeros(1, 4, 1, 64)
-    clock = _Clock()
-    gelu(x, y, out)
-    taken = clock.read()
-    _check(x, y, out)
-    return taken
+    tensors = _tensors()
+    return _called(gelu, tensors, _Clock())
 
 
 def running_process() -> dict[str, float]:
@@ -84,7 +74,7 @@ def running_process() -> dict[str, float]:
 
     from bench.start_kernels import gelu, scaled
 
-    x, y, out = torch.rand(1, 4, 1, 64), torch.rand(1, 4, 1, 64), torch.zeros(1, 4, 1, 64)
+    x, y, out = _tensors()
     gelu(x, y, out)
     taken = []
     for number in range(5):
@@ -122,6 +112,21 @@ def numba_cached() -> dict[str, float]:
     gelu(x.numpy(), y.numpy(), out.numpy())
     taken = clock.read()
     _check(x, y, out)
+    return taken
+
+
+def _tensors() -> tuple[Any, Any, Any]:
+    """Two operands and an output; imports torch."""
+    import torch
+
+    return torch.rand(1, 4, 1, 64), torch.rand(1, 4, 1, 64), torch.zeros(1, 4, 1, 64)
+
+
+def _called(kernel: Any, tensors: tuple[Any, Any, Any], clock: _Clock) -> dict[str, float]:
+    """What the clock says when the kernel has run; its result is checked."""
+    kernel(*tensors)
+    taken = clock.read()
+    _check(*tensors)
     return taken
 
 
