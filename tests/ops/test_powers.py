@@ -110,3 +110,22 @@ def test_a_negative_exponent_of_integers() -> None:
     )
     assert any("    |" in line and "^^^^" in line for line in lines)
     assert not out.any()
+
+
+@pytest.mark.parametrize("n", [2**31, 2**32 + 1, 2**63 - 1])
+def test_an_exponent_beyond_32_bits(n: int) -> None:
+    x = torch.tensor([1, 2, 3, 5], dtype=torch.int32)
+    out = torch.zeros_like(x)
+    whole(x, out, 2**31 - 1)
+    assert out.tolist() == [
+        1,
+        0,
+        pow(3, 2**31 - 1, 2**32) - 2**32,
+        pow(5, 2**31 - 1, 2**32) - 2**32,
+    ]
+    with pytest.raises(PyptoError) as caught:
+        whole(x, out.zero_(), n)
+    assert str(caught.value).splitlines()[0] == (
+        "ErrCode: F00002  whole: pow of integers needs n < 2**31"
+    )
+    assert not out.any()

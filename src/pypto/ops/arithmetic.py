@@ -161,6 +161,10 @@ def _infer_pow(call: OpCall) -> TensorType:
             apply("ge", scalar, const(0)),
             f"pow of integers needs {scalar} >= 0: for negative exponents use a float tensor",
         )
+        call.require(  # the instruction takes it as int32
+            apply("le", scalar, const(2**31 - 1)),
+            f"pow of integers needs {scalar} < 2**31",
+        )
     return TensorType(base, shape)
 
 
