@@ -11,7 +11,7 @@ import pypto
 from pypto.error import PyptoError
 
 D = pypto.DYNAMIC
-FP32, INT32 = pypto.DT_FP32, pypto.DT_INT32
+FP32, FP16, BF16, INT32 = pypto.DT_FP32, pypto.DT_FP16, pypto.DT_BF16, pypto.DT_INT32
 SPECIAL = (
     -math.inf, -4.0, -1.5, -1.0, -1e-30, -0.0, 0.0, 1e-30, 0.5, 1.0, 4.0, 1e30, math.inf, math.nan,
 )  # fmt: skip
@@ -129,3 +129,96 @@ def test_an_exponent_beyond_32_bits(n: int) -> None:
         "ErrCode: F00002  whole: pow of integers needs n < 2**31"
     )
     assert not out.any()
+
+
+# --- odd exponents that FP32 makes even ---
+
+
+@pypto.frontend.jit
+def to_a_whole_number(x: pypto.Tensor([D], FP32), o: pypto.Tensor([D], FP32), n: int):
+    o[:] = x**n
+
+
+@pypto.frontend.jit
+def halves(x: pypto.Tensor([D], FP16), o: pypto.Tensor([D], FP16), n: int):
+    o[:] = x**n
+
+
+@pypto.frontend.jit
+def brains(x: pypto.Tensor([D], BF16), o: pypto.Tensor([D], BF16), n: int):
+    o[:] = x**n
+
+
+@pypto.frontend.jit
+def rows(x: pypto.Tensor([D, D], FP32), o: pypto.Tensor([D, D], FP32), n: int):
+    o[:] = pypto.sum(x, 1, True) ** n * x
+
+
+@pypto.frontend.jit
+def many_times(x: pypto.Tensor([D], FP32), o: pypto.Tensor([D], FP32), n: int):
+    o[:] = x ** (n * 3.0)
+
+
+LARGE = tuple(
+    sign * number
+    for number in (2**24 - 1, 2**24, 2**24 + 1, 2**30 + 1, 2**53 - 1, 2**53 + 1, 2**63 - 1)
+    for sign in (1, -1)
+)
+NEAR_ONE = (-1.0000001, -0.99999994, -1e-45, -3e38)
+
+
+@pytest.mark.parametrize("exponent", LARGE)
+def test_large_exponents(monkeypatch: pytest.MonkeyPatch, exponent: int) -> None:
+    """An odd one keeps the sign of the base. (Torch's FP32 on CPUs does so for the last few
+    elements of a tensor, which are not computed in vectors.)"""
+    x = torch.tensor([*SPECIAL, *NEAR_ONE])
+    out = torch.empty_like(x)
+    to_a_whole_number(x, out, exponent)
+    want = x.double() ** exponent
+    assert torch.equal(out.signbit()[~want.isnan()], want.signbit()[~want.isnan()])
+    # FP32 rounds the exponent: a power near 1 follows it.
+    expected = torch.abs(x) ** torch.tensor(float(exponent))
+    torch.testing.assert_close(out.abs(), expected, rtol=1e-6, atol=1.2e-38, equal_nan=True)
+    whole = out.clone()
+    for value in (exponent, float(exponent)):
+        monkeypatch.setitem(globals(), "EXPONENT", value)
+        constant(x, out.zero_())
+        torch.testing.assert_close(out, whole, rtol=0, atol=0, equal_nan=True)
+        assert torch.equal(out.signbit(), whole.signbit())
+
+
+@pytest.mark.parametrize("exponent", [257, 2049, -2049, 65537, 2**24 + 1, -(2**24) - 1])
+def test_exponents_that_16_bits_do_not_hold(exponent: int) -> None:
+    """The exponent is not rounded to the dtype of the base: the power is that of FP32, rounded.
+    (Torch's on CPUs rounds it first: 2049 becomes an even number in FP16, 257 in BF16.)"""
+    for kernel, dtype in ((halves, torch.float16), (brains, torch.bfloat16)):
+        x = torch.tensor(SPECIAL).to(dtype)
+        out = torch.empty_like(x)
+        kernel(x, out, exponent)
+        want = (x.float() ** exponent).to(dtype)
+        number = ~want.isnan()
+        torch.testing.assert_close(out, want, rtol=8e-3, atol=1e-7, equal_nan=True)
+        assert torch.equal(out.signbit()[number], want.signbit()[number])
+
+
+def test_large_exponents_in_rows() -> None:
+    """The sign of one value a row, and of an exponent that the kernel computes."""
+    x = torch.tensor([[-0.5, -0.5], [0.25, 0.75], [-2.0, 1.0]])
+    out = torch.empty_like(x)
+    rows(x, out, 2**24 + 1)
+    assert torch.equal(out, torch.tensor([[0.5, 0.5], [0.25, 0.75], [2.0, -1.0]]))
+    rows(x, out, 2**24 + 2)
+    assert torch.equal(out, torch.tensor([[-0.5, -0.5], [0.25, 0.75], [-2.0, 1.0]]))
+    y = torch.tensor([-1.0, 1.0, -0.0])
+    powers = torch.empty_like(y)
+    for n in (2**24 + 1, 2**24 + 2, 5):
+        many_times(y, powers, n)
+        check(powers, y ** (n * 3))
+
+
+def test_large_exponents_of_integers() -> None:
+    x = torch.tensor([-1, 0, 1, -3, 3], dtype=torch.int32)
+    out = torch.zeros_like(x)
+    for n in (2**24, 2**24 + 1, 2**31 - 1):
+        whole(x, out, n)
+        assert torch.equal(out, x**n)

@@ -167,6 +167,8 @@ class PlanWriter:
     def _instr(self, instr: Instr, comment: tuple[str, ...]) -> Statement:
         names = [self.names[x] for x in (instr.dst, *instr.srcs)]
         scalar_type = instr.srcs[0].dtype if instr.srcs else instr.dst.dtype
+        if instr.form == "flip_sign":
+            scalar_type = DataType.DT_INT32  # of the bits
         scalars = [self.arguments.scalar(s, scalar_type) for s in instr.scalars]
         count = self.extents.elements(instr.extent, instr.dst.dtype)
         helper = helper_for(instr)

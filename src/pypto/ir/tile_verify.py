@@ -187,6 +187,10 @@ def _check_types(instr: Instr, target: Target) -> None:
         return
     if len(dtypes) != 1:
         _defect(f"{instr.name} mixes {', '.join(sorted(map(str, dtypes)))}", instr.span)
+    if instr.form == "flip_sign":
+        if dtype != DataType.DT_FP32:
+            _defect(f"{instr.name} takes FP32", instr.span)
+        dtype = DataType.DT_INT32  # its instructions work on the bits
     for name in _instructions(instr):
         rows = target.instruction(name).dtypes
         kinds = {row[0] for row in rows}
@@ -213,6 +217,8 @@ def _instructions(instr: Instr) -> list[str]:
             return pair
         across = [_WHOLE[stem]] if instr.dst.dtype.is_float else [_NAMES["GatherMask"], _PAIR[stem]]
         return across if instr.attrs[1:] == ("direct",) else [*across, *pair]
+    if instr.form == "flip_sign":
+        return ["ShiftRight", "Muls", "Add"]
     if instr.name == "Power":
         return ["Power(tensor,tensor)" if len(instr.srcs) == 2 else "Power(tensor,scalar)"]
     return [_NAMES.get(instr.name, instr.name)]

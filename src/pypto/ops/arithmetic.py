@@ -226,7 +226,21 @@ def _float_power(build: Lowering, base: Value, exponent: Value | Expr) -> Value:
         else:
             denominator = base if known == -1.0 else build.emit("mul", base, base)
         return build.emit("div", one, denominator)
-    return build.emit("powers", base, apply("to_float", exponent))
+    number = apply("to_float", exponent)
+    power = build.emit("powers", base, number)
+    mask = _lost_parity(number)
+    return power if as_int(mask) == 0 else build.emit("flip_sign", power, base, mask)
+
+
+def _lost_parity(exponent: Expr) -> Expr:
+    """The sign bit, as INT32, where the float ``exponent`` is odd and FP32 makes it even; else 0.
+
+    FP32 holds no odd numbers beyond 2**24, FP64 none beyond 2**53; as in torch, an int is odd where
+    FP64 has it odd.
+    """
+    large = apply("ge", apply("abs", exponent), const(2.0**24))
+    odd = apply("eq", apply("mod", exponent, const(2.0)), const(1.0))
+    return apply("select", apply("and", large, odd), const(-(2**31)), const(0))
 
 
 def _wide_int(build: Lowering, value: Value) -> Value:

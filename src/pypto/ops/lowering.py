@@ -27,10 +27,11 @@ I8, U8, I16, I32, I64 = (
 
 BINARY = frozenset({"add", "sub", "mul", "div", "max", "min", "power"})
 SCALAR = frozenset({"adds", "muls", "maxs", "mins", "powers", "shl", "shr"})
+SIGNED = frozenset({"flip_sign"})  # FP32, FP32, INT32 scalar: 0, or the sign bit
 UNARY = frozenset({"abs", "exp", "ln", "sqrt", "relu", "tanh", "sigmoid", "cast", "low_half"})
 REDUCE = frozenset({"reduce_sum", "reduce_max", "reduce_min"})
 # fill: a constant tensor; expand: same elements, more rows or columns; squeeze: drop a 1 axis
-PRIMITIVES = BINARY | SCALAR | UNARY | REDUCE | {"fill", "expand", "squeeze"}
+PRIMITIVES = BINARY | SCALAR | SIGNED | UNARY | REDUCE | {"fill", "expand", "squeeze"}
 
 
 def exact_in(dtype: DataType, value: float) -> bool:

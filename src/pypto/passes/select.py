@@ -356,6 +356,12 @@ class _Selector:
             block.instrs.append(
                 Instr("low_half", "LowHalf", dst, srcs, dst.kind, use.span, in_place=False)
             )
+        elif use.op == "flip_sign":
+            block.instrs.append(
+                Instr(
+                    "flip_sign", "FlipSign", dst, srcs, dst.kind, use.span, scalars, in_place=False
+                )
+            )
         else:
             block.instrs.append(
                 Instr("count", COUNTED[use.op], dst, srcs, dst.kind, use.span, scalars)
