@@ -15,6 +15,8 @@ from pypto.ir.signature import (
     ParameterSignature,
     ScalarSignature,
     TensorSignature,
+    plain_kinds,
+    scalar_signature,
 )
 from pypto.language.annotation import NamedAxis, TensorAnnotation
 from pypto.language.builtin import annotation_of
@@ -134,14 +136,26 @@ def signature_of(
         names.append(name)
         if tensor is not None:
             parameters.append(_tensor(name, tensor, (shapes or {}).get(name)))
-        elif name not in constants and annotation in (int, float):
-            parameters.append(ScalarSignature(annotation.__name__, True))
+        elif (scalar := _scalar(annotation, parameter.default)) and name not in constants:
+            parameters.append(scalar)
         elif name in constants or parameter.default is not inspect.Parameter.empty:
             parameters.append(ConstantSignature(constants.get(name, parameter.default)))
         else:
             _refuse(f"nothing is known about the parameter '{name}'", f"give '{name}' a value")
     tensors = sum(isinstance(p, TensorSignature) for p in parameters)
     return CallSignature(tuple(names), tuple(parameters), tuple(range(tensors)))
+
+
+def _scalar(annotation: object, default: object) -> ScalarSignature | None:
+    """What a number given for a parameter is, where its annotation says so; None where the default
+    or the annotation leaves it open."""
+    kinds = plain_kinds(annotation)
+    numbers = [kind for kind in (int, float) if kind in kinds]
+    if default is not inspect.Parameter.empty:
+        numbers = [kind for kind in numbers if kind is type(default)] or numbers
+        if annotation not in (int, float) and type(default) not in (int, float):
+            return None
+    return scalar_signature(kinds, numbers[0]) if len(numbers) == 1 else None
 
 
 def _tensor(

@@ -7,6 +7,8 @@ signatures with ``==`` follows Python, where ``1 == True == 1.0``; keys tell suc
 
 from __future__ import annotations
 
+import types
+import typing
 from collections.abc import Mapping
 from dataclasses import replace
 
@@ -19,6 +21,8 @@ __all__ = [
     "ParameterSignature",
     "ScalarSignature",
     "TensorSignature",
+    "plain_kinds",
+    "scalar_signature",
 ]
 
 
@@ -47,6 +51,26 @@ class ScalarSignature:
 
     kind: str
     annotated: bool
+
+
+def plain_kinds(annotation: object) -> tuple[type, ...]:
+    """What a parameter annotated so takes: ``(int,)``, ``Optional[int]`` is ``(int, NoneType)``.
+
+    Empty unless the annotation names nothing but ``bool``, ``int``, ``float``, ``str`` and None.
+    """
+    union = typing.get_origin(annotation) in (types.UnionType, typing.Union)
+    kinds = typing.get_args(annotation) if union else (annotation,)
+    if annotation is type(None):
+        return ()
+    plain = (bool, int, float, str, type(None))
+    return kinds if all(any(k is p for p in plain) for k in kinds) else ()
+
+
+def scalar_signature(kinds: tuple[type, ...], kind: type) -> ScalarSignature:
+    """The signature of a number that a parameter takes as ``kind``, one of its ``kinds``. Beside
+    another kind of number it takes that kind alone."""
+    others = [k for k in (bool, int, float) if k in kinds and k is not kind]
+    return ScalarSignature(kind.__name__, not others)
 
 
 @record(frozen=True, slots=True)

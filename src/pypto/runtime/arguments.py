@@ -12,7 +12,6 @@ import enum
 import inspect
 import operator
 import types
-import typing
 from collections.abc import Callable, Mapping
 from typing import Any
 
@@ -23,6 +22,8 @@ from pypto.ir.signature import (
     ParameterSignature,
     ScalarSignature,
     TensorSignature,
+    plain_kinds,
+    scalar_signature,
 )
 from pypto.runtime.memory import Prepared, alias_classes, normalise
 from pypto.runtime.parameters import NO_DEFAULT, Parameter, bind, parameters_of
@@ -86,17 +87,15 @@ def _classify(
 ) -> ParameterSignature | Diagnostic:
     if parameter.tensor is not None:
         return check_tensor(parameter, value, staging)
+    kinds = plain_kinds(parameter.annotation)
+    if parameter.default is None and kinds:
+        kinds += (type(None),)
     if is_tensor(value):
         if parameter.annotated:
-            return _tensor_for_scalar(parameter, value)
+            return _tensor_for_scalar(parameter, value, kinds)
         return check_tensor(parameter, value, staging)
-    if parameter.annotation is int:
-        return _classify_int(parameter, value, annotated=True)
-    if parameter.annotation is float:
-        return _classify_float(parameter, value, annotated=True)
-    plain, optional = _plain_kind(parameter)
-    if plain is not None and not (value is None and optional):
-        return _classify_plain(parameter, value, plain)
+    if kinds:
+        return _classify_plain(parameter, value, kinds)
     if isinstance(value, enum.Enum | bool):
         return ConstantSignature(value)
     if not parameter.annotated:
@@ -109,32 +108,49 @@ def _classify(
     return ConstantSignature(value)
 
 
-def _plain_kind(parameter: Parameter) -> tuple[type | None, bool]:
-    """``bool`` or ``str`` where the annotation says so, and whether None may stand for it."""
-    kinds: tuple[object, ...] = (parameter.annotation,)
-    if typing.get_origin(parameter.annotation) in (types.UnionType, typing.Union):
-        kinds = typing.get_args(parameter.annotation)
-    some = [kind for kind in kinds if kind is not type(None)]
-    for kind in (bool, str):
-        if len(some) == 1 and some[0] is kind:
-            return kind, len(kinds) == 2 or parameter.default is None
-    return None, False
-
-
 def _classify_plain(
-    parameter: Parameter, value: object, kind: type
-) -> ConstantSignature | Diagnostic:
-    name = parameter.name
-    if kind is str:
-        if isinstance(value, str):
-            return ConstantSignature(value)
-        return _refuse(RtTypeError, parameter, value, "is no string", "a str")
+    parameter: Parameter, value: object, kinds: tuple[type, ...]
+) -> ScalarSignature | ConstantSignature | Diagnostic:
+    """``value`` for a parameter that takes ``kinds``, some of bool, int, float, str and None."""
+    if value is None and type(None) in kinds:
+        return ConstantSignature(None)
+    some = tuple(dict.fromkeys(kind for kind in kinds if kind is not type(None)))
+    kind = next((kind for kind in _kinds_of(value) if kind in some), None)
+    number: ScalarSignature | Diagnostic
+    if kind is int:
+        number = _classify_int(parameter, value, annotated=True)
+        return number if isinstance(number, Diagnostic) else scalar_signature(some, int)
+    if kind is float:
+        number = _classify_float(parameter, value, annotated=True)
+        return number if isinstance(number, Diagnostic) else scalar_signature(some, float)
+    if kind is not None:
+        return ConstantSignature(bool(value) if kind is bool else value)
+    words = {int: "integer", float: "number", bool: "bool", str: "string"}
+    message = f"is no {' and no '.join(words[kind] for kind in some)}"
+    help = None
+    if _is_index(value) or _is_float_like(value):
+        helps = {bool: "bool({}) is its truth", int: "int({}) cuts the fraction off"}
+        help = next((helps[k].format(parameter.name) for k in some if k in helps), None)
+    return _refuse(RtTypeError, parameter, value, message, _expected(kinds), help)
+
+
+def _kinds_of(value: object) -> tuple[type, ...]:
+    """The kinds of parameters that take ``value``, the nearest first."""
+    if isinstance(value, str):
+        return (str,)
     if isinstance(value, bool):
-        return ConstantSignature(value)
+        return (bool, int, float)
     if _is_numpy_bool(value):
-        return ConstantSignature(bool(value))
-    help = f"bool({name}) is its truth" if _is_index(value) or _is_float_like(value) else None
-    return _refuse(RtTypeError, parameter, value, "is no bool", "True or False", help)
+        return (bool, float)
+    if _is_index(value):
+        return (int, float)
+    return (float,) if _is_float_like(value) else ()
+
+
+def _expected(kinds: tuple[type, ...]) -> str:
+    words = {bool: "True or False", int: "an int", float: "a float", str: "a str"}
+    parts = [words.get(kind, "None") for kind in dict.fromkeys(kinds)]
+    return " or ".join(parts)
 
 
 def _has_length(value: object) -> bool:
@@ -177,19 +193,18 @@ def _refuse(
     )
 
 
-def _tensor_for_scalar(parameter: Parameter, value: object) -> Diagnostic:
-    annotation = parameter.annotation
+def _tensor_for_scalar(parameter: Parameter, value: object, kinds: tuple[type, ...]) -> Diagnostic:
     name = parameter.name
-    if isinstance(annotation, type) and annotation in (int, float, bool):
+    if any(kind in (bool, int, float) for kind in kinds):
         return _refuse(
             RtTypeError,
             parameter,
             value,
             "is a tensor where a Python value belongs",
-            f"a value of {annotation.__name__}",
+            _expected(kinds),
             f"{name}.item() is the number in a tensor of one element",
         )
-    shown = inspect.formatannotation(annotation)
+    shown = inspect.formatannotation(parameter.annotation)
     return _refuse(
         RtTypeError,
         parameter,
