@@ -50,13 +50,32 @@ def test_bind() -> None:
             (1, 2, 3, 4),
             {},
             "ErrCode: F00001  k() got too many arguments\n"
-            "  expected  3 arguments (x, y, scale)\n"
+            "  expected  2 to 3 arguments (x, y, and optionally scale)\n"
             "  got       4 arguments",
+        ),
+        (
+            (1, 2, 3, 4),
+            {"x": 1},
+            "ErrCode: F00001  k() got too many arguments\n"
+            "  expected  2 to 3 arguments (x, y, and optionally scale)\n"
+            "  got       4 arguments by position\n\n"
+            "ErrCode: F00001  k() got two values for 'x'\n"
+            "  expected  one value for each parameter\n"
+            "  got       one by position 1 and one by keyword",
         ),
         (
             (1,),
             {},
-            "ErrCode: F00001  k() misses 'y'\n  expected  3 arguments (x, y, scale)\n  got       x",
+            "ErrCode: F00001  k() misses the argument 'y'\n"
+            "  expected  2 to 3 arguments (x, y, and optionally scale)\n"
+            "  got       1 argument (x)",
+        ),
+        (
+            (),
+            {},
+            "ErrCode: F00001  k() misses the arguments 'x' and 'y'\n"
+            "  expected  2 to 3 arguments (x, y, and optionally scale)\n"
+            "  got       no arguments",
         ),
         (
             (1, 2),
@@ -73,6 +92,24 @@ def test_bind() -> None:
             "  got       scal=...\n"
             "  help: did you mean 'scale'?",
         ),
+        (
+            (1, 2, 3),
+            {"scal": 3},  # scale has a value: it cannot be meant
+            "ErrCode: F00001  k() has no parameter 'scal'\n"
+            "  expected  one of x, y, scale\n"
+            "  got       scal=...",
+        ),
+        (
+            (1,),
+            {"Y": 3, "scale": 1},
+            "ErrCode: F00001  k() has no parameter 'Y'\n"
+            "  expected  one of x, y, scale\n"
+            "  got       Y=...\n"
+            "  help: did you mean 'y'?\n\n"
+            "ErrCode: F00001  k() misses the argument 'y'\n"
+            "  expected  2 to 3 arguments (x, y, and optionally scale)\n"
+            "  got       2 arguments (x, scale)",
+        ),
     ],
 )
 def test_bind_refuses(args: tuple[Any, ...], kwargs: dict[str, Any], message: str) -> None:
@@ -86,8 +123,27 @@ def test_bind_reports_all_that_is_wrong() -> None:
         bind("k", THREE, (), {"z": 1})
     assert [d.message for d in caught.value.diagnostics] == [
         "k() has no parameter 'z'",
-        "k() misses 'x', 'y'",
+        "k() misses the arguments 'x' and 'y'",
     ]
+
+
+@pytest.mark.parametrize(
+    ("parameters", "expected"),
+    [
+        ((), "no arguments"),
+        ((Parameter("x"),), "1 argument (x)"),
+        ((Parameter("x"), Parameter("y"), Parameter("z")), "3 arguments (x, y, z)"),
+        ((Parameter("n", default=1),), "at most 1 argument (optionally n)"),
+        (
+            (Parameter("x"), Parameter("n", default=1), Parameter("m", default=None)),
+            "1 to 3 arguments (x, and optionally n, m)",
+        ),
+    ],
+)
+def test_how_many_arguments(parameters: tuple[Parameter, ...], expected: str) -> None:
+    with pytest.raises(RtTypeError) as caught:
+        bind("k", parameters, (1,) * 9, {})
+    assert str(caught.value).splitlines()[1] == f"  expected  {expected}"
 
 
 def test_parameters_of() -> None:

@@ -188,14 +188,15 @@ def bind(
         problems.append(
             _refused(
                 f"{kernel}() got too many arguments",
-                expected=f"{_count(len(parameters))} ({', '.join(names)})",
-                got=f"{_count(len(args))}",
+                expected=_wanted(parameters),
+                got=_count(len(args)) + (" by position" if kwargs else ""),
             )
         )
     values: dict[str, object] = dict(zip(names, args, strict=False))
     for name, value in kwargs.items():
         if name not in names:
-            problems.append(_unknown(kernel, name, names))
+            free = [n for n in names[len(args) :] if n not in kwargs]
+            problems.append(_unknown(kernel, name, names, free))
         elif name in values:
             problems.append(
                 _refused(
@@ -208,17 +209,36 @@ def bind(
             values[name] = value
     missing = [p.name for p in parameters if p.name not in values and p.default is NO_DEFAULT]
     if missing:
-        given = ", ".join(name for name in names if name in values) or "nothing"
+        given = [name for name in names if name in values]
+        plural = "s" if len(missing) > 1 else ""
         problems.append(
             _refused(
-                f"{kernel}() misses {', '.join(map(repr, missing))}",
-                expected=f"{_count(len(parameters))} ({', '.join(names)})",
-                got=given,
+                f"{kernel}() misses the argument{plural} {_listed(list(map(repr, missing)))}",
+                expected=_wanted(parameters),
+                got=f"{_count(len(given))} ({', '.join(given)})" if given else "no arguments",
             )
         )
     if problems:
         raise RtTypeError(problems)
     return tuple(values.get(p.name, p.default) for p in parameters)
+
+
+def _wanted(parameters: tuple[Parameter, ...]) -> str:
+    """How many arguments a call has and for which parameters, those with defaults apart."""
+    needed = [p.name for p in parameters if p.default is NO_DEFAULT]
+    optional = [p.name for p in parameters if p.default is not NO_DEFAULT]
+    if not optional:
+        return f"{_count(len(needed))} ({', '.join(needed)})" if needed else "no arguments"
+    counted = _count(len(parameters))
+    names = f"optionally {', '.join(optional)}"
+    if not needed:
+        return f"at most {counted} ({names})"
+    return f"{len(needed)} to {counted} ({', '.join(needed)}, and {names})"
+
+
+def _listed(names: list[str]) -> str:
+    """As Python lists what is missing: ``a``, ``a and b``, ``a, b and c``."""
+    return " and ".join([", ".join(names[:-1]), names[-1]] if names[1:] else names)
 
 
 def _count(number: int) -> str:
@@ -231,10 +251,12 @@ def _refused(message: str, *, expected: str, got: str, help: str | None = None) 
     )
 
 
-def _unknown(kernel: str, name: str, names: list[str]) -> Diagnostic:
+def _unknown(kernel: str, name: str, names: list[str], free: list[str]) -> Diagnostic:
+    """``free`` are the parameters that the call gives no value."""
     import difflib
 
-    near = difflib.get_close_matches(name, names, n=1)
+    near = [other for other in free if other.lower() == name.lower()]
+    near = near or difflib.get_close_matches(name, free, n=1)
     return _refused(
         f"{kernel}() has no parameter {name!r}",
         expected=f"one of {', '.join(names)}" if names else "no arguments",
