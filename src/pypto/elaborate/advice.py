@@ -2,14 +2,26 @@
 
 from __future__ import annotations
 
+import ast
 import difflib
+import math
 from collections.abc import Iterable
+from types import FunctionType
 
+from pypto.ir.dtype import DataType
 from pypto.language import contract
 from pypto.ops import registry
+from pypto.ops.casts import cast_text
 from pypto.ops.spec import REQUIRED
 
-__all__ = ["available", "for_attribute", "for_function", "is_missing", "near_operation"]
+__all__ = [
+    "available",
+    "for_attribute",
+    "for_base",
+    "for_function",
+    "is_missing",
+    "near_operation",
+]
 
 _COPY = "use the tensor itself; where a copy is needed: pypto.cast({}, {}.dtype)"
 _ELEMENTS = "the elements of a tensor are known only when the kernel runs"
@@ -93,3 +105,50 @@ def for_function(name: str) -> str | None:
             "fill it: t[:] = 0"
         )
     return None
+
+
+def for_base(
+    base: str, value: object, exponent: str, dtype: DataType, function: FunctionType
+) -> str:
+    """What to write for ``base ** exponent`` of a number and a tensor of ``dtype``.
+
+    ``base`` and ``exponent`` are the texts; ``value`` is the number, or its type where only a call
+    knows it; ``function`` is where they stand.
+    """
+    known = value if isinstance(value, int | float) else 0.0
+    if not dtype.is_float or not 0 < known < math.inf:
+        names = {*function.__code__.co_varnames, *function.__code__.co_freevars}
+        name = next((n for n in ("t", "base", "number") if n not in names), "tensor_of_base")
+        return _tensor_of(name, base, float in (value, type(value)), exponent, dtype)
+    wide = cast_text(exponent, dtype, DataType.DT_FP32) or exponent
+    module = next((name for name, found in function.__globals__.items() if found is math), "")
+    power, missing = f"pypto.exp({_factor(wide)} * {module or 'math'}.log({base}))", ""
+    if known == math.e:
+        power = f"pypto.exp({wide})"
+    elif not module:
+        missing = ", with import math at the top of the module"
+    return f"write {cast_text(power, DataType.DT_FP32, dtype) or power}{missing}"
+
+
+def _tensor_of(name: str, base: str, is_float: bool, exponent: str, dtype: DataType) -> str:
+    """The power of a tensor ``name`` that holds the number."""
+    held = dtype
+    if not dtype.is_float and (is_float or dtype not in (DataType.DT_INT16, DataType.DT_INT32)):
+        held = DataType.DT_FP32 if is_float else DataType.DT_INT32
+        exponent = cast_text(exponent, dtype, DataType.DT_INT32) or exponent
+    own = held == dtype and exponent.isidentifier()
+    return (
+        f"make the base a tensor: {name} = pypto.tensor([1], "
+        f"{f'{exponent}.dtype' if own else f'pypto.{held}'}), then {name}[:] = {base}, then "
+        f"{name} ** {_factor(exponent)}"
+    )
+
+
+def _factor(text: str) -> str:
+    """``text`` as an operand of ``*`` and ``**``: in parentheses where it needs them."""
+    try:
+        node = ast.parse(text, mode="eval").body
+    except SyntaxError:
+        return text
+    atoms = (ast.Name, ast.Call, ast.Attribute, ast.Subscript, ast.Constant)
+    return text if isinstance(node, atoms) else f"({text})"

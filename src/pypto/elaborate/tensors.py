@@ -180,6 +180,8 @@ def apply_operation(
     ``name``: the Python name that the result gets. Raises what the operation's type rule raises.
     """
     bound = spec.bind(positional, keyword, span)
+    if spec.name == "pow":
+        _check_base(frame, bound["input"], bound["other"])
     arguments: dict[str, object] = {}
     spans: dict[str, Span] = {}
     for param in spec.params:
@@ -237,6 +239,24 @@ def _convert(frame: Frame, spec: OpSpec, param: OpParam, item: Item, span: Span)
     if not check(value):
         _refuse_kind(f"{what} must be {wanted}", wanted, item, span, spec)
     return tuple(value) if isinstance(value, list) else value
+
+
+def _check_base(frame: Frame, base: object, exponent: object) -> None:
+    """Refuse the power of a number to a tensor, and say what to write."""
+    if not (isinstance(base, tuple) and isinstance(exponent, tuple)):
+        return
+    (item, span), (other, place) = base, exponent
+    value = number(item)
+    if value is None or not isinstance(other, Value | Buffer):
+        return
+    kinds = {"float": float, "int": int, "bool": int}
+    known = value.value if isinstance(value, Const) else kinds[value.kind]
+    texts = [at.text() if at.line == at.end_line else "..." for at in (span, place)]
+    refuse(
+        FeTypeError, "pow: 'input' must be a tensor", span, expected="a tensor",
+        got=v.describe(item),
+        help=advice.for_base(texts[0], known, texts[1], other.type.dtype, frame.parsed.function),
+    )  # fmt: skip
 
 
 def _in_range(what: str, expr: Expr, item: Item, span: Span) -> Expr:
