@@ -152,3 +152,32 @@ def check_float(x: torch.Tensor, got: torch.Tensor, kind: torch.dtype, mode: str
     want = to_float(x.double(), kind, mode)
     wrong = finite & (got != want)
     assert not bool(wrong.any()), (x[wrong][:4], got[wrong][:4], want[wrong][:4])
+
+
+@pytest.mark.parametrize("mode", ["NONE_OFF", "TRUNC_OFF", "TRUNC_ON"])
+@pytest.mark.parametrize("source", ["DT_FP32", "DT_FP16", "DT_BF16"])
+def test_floats_that_the_integer_cannot_hold(source: str, mode: str) -> None:
+    """INT64 and INT32 saturate, narrower integers are the low bits of the INT32; NaN is 0."""
+    dtype = DataType[source]
+    x = torch.cat([values_of(dtype), torch.tensor([math.inf, -math.inf, math.nan])]).double()
+    kinds = [t for t in sorted(CASTS) if not t.is_float]
+    got = cast_all(dtype, x.to(torch_dtype(dtype)), mode, kinds)
+    for target in kinds:
+        info = torch.iinfo(torch_dtype(target))
+        held = info if mode.endswith("ON") or target.bytes >= 4 else torch.iinfo(torch.int32)
+        limit = 2.0 ** (held.bits - (held.min < 0))
+        beyond = (x.abs() >= limit) | x.isnan()
+        want = torch.where(x > 0, held.max, held.min).masked_fill(x.isnan(), 0)
+        assert torch.equal(got[target][beyond], want.to(torch_dtype(target))[beyond])
+        assert bool(beyond.any())
+
+
+def cast_all(
+    source: DataType, x: torch.Tensor, mode: str, kinds: list[DataType]
+) -> dict[DataType, torch.Tensor]:
+    """``x`` cast to each of ``kinds`` by one kernel of :func:`casts`."""
+    case = casts()[source]
+    every = {f"{t.short}_{m}_{s}": t for t in CASTS for m, s in modes_of(source, t)}
+    outputs = {n: torch.zeros(x.shape).to(torch_dtype(every[n])) for n in case.names[1:]}
+    assert case.variant.run(x, *outputs.values()) == 0
+    return {t: outputs[f"{t.short}_{mode}"] for t in kinds}
