@@ -14,7 +14,7 @@ import sys
 import threading
 from collections.abc import Mapping
 
-from pypto._record import record
+from pypto._record import Record
 from pypto.error import Diagnostic, FeValueError, PyptoGeneralError
 
 __all__ = [
@@ -35,8 +35,7 @@ _TITLES = {"tensor": "Tensor IR", "tile": "Tile IR", "ascendc": "Ascend C"}
 _SUFFIXES = {"tensor": "tensor.txt", "tile": "tile.txt", "ascendc": "cpp"}
 
 
-@record(frozen=True, slots=True)
-class DumpRequest:
+class DumpRequest(Record):
     """Which levels to show, in the order of ``LEVELS``, and where: a directory or stdout."""
 
     levels: tuple[str, ...]

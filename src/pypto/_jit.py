@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, overload
 
 from pypto._collector import CollectorPause
 from pypto._options import Options, validate_families
-from pypto._record import record
+from pypto._record import Record
 from pypto._traceback import full_tracebacks, outside
 from pypto.elaborate.source import KernelSource
 from pypto.error import PyptoError
@@ -25,8 +25,7 @@ __all__ = ["CompileReport", "JitFunction", "jit"]
 OptionMap = Mapping[str, object]
 
 
-@record(frozen=True, slots=True)
-class CompileReport:
+class CompileReport(Record):
     """What :meth:`JitFunction.compile` did.
 
     ``state``: ``compiled``, ``cached`` or ``failed`` (then ``error`` says why). ``key`` and

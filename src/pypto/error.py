@@ -11,7 +11,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable
 
-from pypto._record import record
+from pypto._record import Record
 
 __all__ = [
     "BuildError",
@@ -44,8 +44,7 @@ __all__ = [
 ]
 
 
-@record(frozen=True, slots=True)
-class SourceText:
+class SourceText(Record):
     """The source of one function: where it stands and its lines as written.
 
     ``label`` names the function inside a compilation (unique there) and is what compiled text
@@ -70,8 +69,7 @@ def shown_file(filename: str) -> str:
     return filename if relative.startswith(os.pardir) else relative
 
 
-@record(frozen=True, slots=True)
-class Span:
+class Span(Record):
     """A range of one function's source. Lines are 1-based within it, columns 0-based."""
 
     source: SourceText
@@ -101,8 +99,7 @@ class Span:
         return line[self.column : end].strip()
 
 
-@record(frozen=True, slots=True)
-class Diagnostic:
+class Diagnostic(Record):
     """One thing that is wrong. ``cls`` is the exception class that it raises."""
 
     cls: type[PyptoError]

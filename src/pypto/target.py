@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from types import MappingProxyType
 from typing import Any
 
-from pypto._record import record
+from pypto._record import Record
 from pypto.error import Diagnostic, FeKeyError, FeValueError
 from pypto.ir.dtype import DataType
 
@@ -31,8 +31,7 @@ _CUBE_CORES = {
 }  # fmt: skip
 
 
-@record(frozen=True, slots=True)
-class Memory:
+class Memory(Record):
     """One on-chip memory of one core. ``budget`` is what a plan may use; bytes throughout.
 
     ``align`` is the alignment of an allocation; ``core`` is AIV (vector) or AIC (cube).
@@ -47,8 +46,7 @@ class Memory:
     facts: Mapping[str, int]
 
 
-@record(frozen=True, slots=True)
-class Operand:
+class Operand(Record):
     """One operand of an instruction.
 
     ``type``: T0, T1, ... (an element of a dtype tuple) or a fixed type name. ``align``: bytes, or
@@ -61,8 +59,7 @@ class Operand:
     align: int | str | None
 
 
-@record(frozen=True, slots=True, eq=False)
-class Instruction:
+class Instruction(Record, eq=False):
     """One row of the instruction table.
 
     ``dtypes``: the tuples (T0, T1, ...) it takes, as table names (``half``, ``float``, ``bf16``,
@@ -82,8 +79,7 @@ class Instruction:
     facts: Mapping[str, Any]
 
 
-@record(frozen=True, slots=True, eq=False)
-class _Table:
+class _Table(Record, eq=False):
     instructions: Mapping[str, Instruction]
     casts: Mapping[tuple[str, str], tuple[str, ...]]
     compares: Mapping[str, tuple[str, ...]]
@@ -93,8 +89,7 @@ class _Table:
     structs: Mapping[str, Mapping[str, Any]]
 
 
-@record(frozen=True, slots=True)
-class Target:
+class Target(Record):
     """One chip. ``cube_cores`` and ``vector_cores`` count cores; sizes are bytes."""
 
     name: str

@@ -8,11 +8,10 @@ import pickle
 
 import pytest
 
-from pypto._record import record
+from pypto._record import Record
 
 
-@record(frozen=True, slots=True)
-class Point:
+class Point(Record):
     """A record."""
 
     x: int
@@ -29,7 +28,6 @@ class Twin:
     tags: tuple[str, ...] = ()
 
 
-@record(frozen=True, slots=True)
 class Named(Point):
     """A record of a record, with methods of its own."""
 
@@ -45,8 +43,7 @@ class Named(Point):
         return self.name
 
 
-@record(frozen=True, slots=True, eq=False)
-class Unique:
+class Unique(Record, eq=False):
     """Equal to itself alone."""
 
     x: int
@@ -103,18 +100,26 @@ def test_inheritance_and_own_methods() -> None:
     assert first == first and first != Unique(1) and len({first, Unique(1)}) == 2
 
 
+def test_fields_keep_their_order_and_defaults() -> None:
+    described = dataclasses.fields(Named)
+    assert [(f.name, f.type) for f in described] == [
+        ("x", "int"),
+        ("y", "int | None"),
+        ("tags", "tuple[str, ...]"),
+        ("name", "str"),
+    ]
+    assert described[0].default is dataclasses.MISSING and described[1].default is None
+    assert Named.__match_args__ == ("x", "y", "tags", "name")  # type: ignore[attr-defined]
+    assert dataclasses.replace(Named(1, name="n"), x=2).x == 2
+
+
 def test_what_records_are_not() -> None:
-    with pytest.raises(TypeError, match="frozen and have slots"):
-        record(frozen=False, slots=True)
-
-    class Lists:
-        x: list[int] = dataclasses.field(default_factory=list)
-
     with pytest.raises(TypeError, match="plain fields only"):
-        record(frozen=True, slots=True)(Lists)
 
-    class Checked:
-        def __post_init__(self) -> None: ...
+        class Lists(Record):
+            x: list[int] = dataclasses.field(default_factory=list)
 
     with pytest.raises(TypeError, match="no __post_init__"):
-        record(frozen=True, slots=True)(Checked)
+
+        class Checked(Record):
+            def __post_init__(self) -> None: ...

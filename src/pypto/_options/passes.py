@@ -6,7 +6,7 @@ import threading
 import warnings
 
 from pypto._options.modes import PassConfigKey
-from pypto._record import record
+from pypto._record import Record
 from pypto.error import Diagnostic, PassTypeError, PassValueError, PyptoWarning
 
 __all__ = [
@@ -19,8 +19,7 @@ __all__ = [
 ]
 
 
-@record(frozen=True, slots=True)
-class PassConfigs:
+class PassConfigs(Record):
     """What is configured for one pass; names as in the contract."""
 
     printGraph: bool = False

@@ -5,7 +5,7 @@ from __future__ import annotations
 import enum
 from typing import Literal, TypeAlias
 
-from pypto._record import record
+from pypto._record import Record
 
 __all__ = ["Frozen", "Kind", "Option", "Scope", "State"]
 
@@ -27,8 +27,7 @@ Frozen: TypeAlias = "bool | int | float | str | tuple[Frozen, ...] | None"
 """An option's value as it is kept: immutable, hashable. Dicts become sorted pairs."""
 
 
-@record(frozen=True, slots=True)
-class Option:
+class Option(Record):
     """One key of one family.
 
     ``default`` is frozen; None means that pypto decides. ``low``/``high`` bound an int, ``choices``

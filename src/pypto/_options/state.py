@@ -17,7 +17,7 @@ from dataclasses import replace
 from pypto._options.check import warn_not_yet
 from pypto._options.modes import RunMode
 from pypto._options.value import Options, validate
-from pypto._record import record
+from pypto._record import Record
 from pypto.error import Diagnostic, FeValueError
 
 __all__ = [
@@ -39,8 +39,7 @@ __all__ = [
 ]
 
 
-@record(frozen=True, slots=True)
-class Scope:
+class Scope(Record):
     """One open scope: what was set in it, and the scopes around it."""
 
     name: str

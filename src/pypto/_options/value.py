@@ -9,13 +9,12 @@ from pypto._options.check import check_family, thaw
 from pypto._options.modes import CompStage, RunMode
 from pypto._options.spec import Frozen, Option
 from pypto._options.table import FAMILIES, OPTIONS
-from pypto._record import record
+from pypto._record import Record
 
 __all__ = ["Ignored", "Options", "validate"]
 
 
-@record(frozen=True, slots=True)
-class Ignored:
+class Ignored(Record):
     """An option that was set and has no meaning on this target."""
 
     name: str
@@ -26,8 +25,7 @@ class Ignored:
         return f"{self.name}={self.value!r}: {self.why}"
 
 
-@record(frozen=True, slots=True)
-class Options:
+class Options(Record):
     """Values of options by ``family.key``; what is not ``given`` has its default.
 
     Immutable and hashable. ``given`` is sorted by name.

@@ -6,7 +6,7 @@ import functools
 import os
 from collections.abc import Mapping
 
-from pypto._record import record
+from pypto._record import Record
 from pypto.error import PyptoGeneralError
 
 __all__ = ["DEFAULT_TIMEOUT", "Environment", "environment", "read_environment"]
@@ -15,8 +15,7 @@ DEFAULT_TIMEOUT = 300.0
 """Seconds that one compiler run may take."""
 
 
-@record(frozen=True, slots=True)
-class Environment:
+class Environment(Record):
     """A snapshot: where the cache is, which compiler to use, how long it may run.
 
     ``cache_dir`` is absolute, or None where no home directory is known. ``timeout`` is in seconds.

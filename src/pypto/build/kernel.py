@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Mapping
 
-from pypto._record import record
+from pypto._record import Record
 from pypto.build import steps
 from pypto.build.files import is_place_error
 from pypto.build.record import Entry
@@ -20,8 +20,7 @@ WRAPPER = "wrapper.cpp"
 _ATTEMPTS = 4
 
 
-@record(frozen=True, slots=True)
-class KernelTexts:
+class KernelTexts(Record):
     """What is compiled: ``sources`` (file name to Ascend C text) and the ``wrapper`` that includes
     them. ``extra`` are files kept beside them, such as dumps of the levels."""
 

@@ -11,7 +11,7 @@ import hashlib
 import os
 from typing import Any
 
-from pypto._record import record
+from pypto._record import Record
 from pypto.build import files
 from pypto.build.record import Damaged, open_record, seal_record
 from pypto.build.store import CacheStore, entry_directory
@@ -22,8 +22,7 @@ _MAX_ROWS = 256
 """A value that differs on each call would otherwise let a manifest grow for ever."""
 
 
-@record(frozen=True, slots=True)
-class ManifestRow:
+class ManifestRow(Record):
     """``reads``: JSON that `elaborate.captures` wrote. ``entry``: the key it led to."""
 
     reads: Any

@@ -12,7 +12,7 @@ import time
 from collections.abc import Mapping
 from typing import Any
 
-from pypto._record import record
+from pypto._record import Record
 from pypto.build.files import file_digest
 
 __all__ = ["FORMAT", "META", "Damaged", "Entry", "FileRecord", "open_record", "seal_record"]
@@ -27,16 +27,14 @@ class Damaged(Exception):
     """A record or file is not what was written. Never leaves the build room."""
 
 
-@record(frozen=True, slots=True)
-class FileRecord:
+class FileRecord(Record):
     """Size in bytes and SHA-256 (hex) of one file of an entry."""
 
     size: int
     sha256: str
 
 
-@record(frozen=True, slots=True)
-class Entry:
+class Entry(Record):
     """A published directory: its files (name relative to it) and the maker's own ``data`` (JSON).
 
     ``created`` is in seconds since 1970.

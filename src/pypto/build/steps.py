@@ -13,7 +13,7 @@ from collections.abc import Iterable
 from importlib.machinery import EXTENSION_SUFFIXES
 
 import pypto
-from pypto._record import record
+from pypto._record import Record
 from pypto.build.key import digest_tree, entry_key
 from pypto.build.memo import Memo
 from pypto.build.store import CacheStore
@@ -61,8 +61,7 @@ class HeadersMissingError(BuildError):
     """The launcher cannot be compiled: this Python came without its headers."""
 
 
-@record(frozen=True, slots=True)
-class PreparedTools:
+class PreparedTools(Record):
     """Absolute paths of the shared tools. ``headers``: build kind to the directory of its prelude.
 
     ``launcher`` is None where it was not asked for.

@@ -16,7 +16,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from pypto._record import record
+from pypto._record import Record
 from pypto.build import isa
 from pypto.build.environment import Environment, environment
 from pypto.build.memo import FileState, Memo, file_state
@@ -90,8 +90,7 @@ class CompilerError(BuildError):
         return type(self), (self.diagnostics, self.output, self.command, self.source)
 
 
-@record(frozen=True, slots=True)
-class HostToolchain:
+class HostToolchain(Record):
     """One host compiler as it is used.
 
     ``command``: absolute path and the arguments of CXX. ``kind``: gcc or clang. ``version``: first
@@ -111,8 +110,7 @@ class HostToolchain:
     timeout: float
 
 
-@record(frozen=True, slots=True)
-class _Facts:
+class _Facts(Record):
     """What the compiler says about itself; independent of its path."""
 
     version_text: str

@@ -21,7 +21,7 @@ import enum
 import types
 from typing import Any, TypeAlias
 
-from pypto._record import record
+from pypto._record import Record
 from pypto.elaborate.digests import LIMIT, Undigestible, digest
 
 __all__ = [
@@ -59,8 +59,7 @@ class Unreadable(Exception):
         super().__init__(message)
 
 
-@record(frozen=True, slots=True)
-class CapturedRead:
+class CapturedRead(Record):
     """The value at ``path`` from the kernel's function had ``digest``."""
 
     path: Path

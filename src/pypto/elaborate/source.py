@@ -20,7 +20,6 @@ from collections.abc import Iterator, Sequence
 from importlib.machinery import SourceFileLoader
 from typing import Any, NoReturn
 
-from pypto._record import record
 from pypto.error import Diagnostic, FeTypeError, ParserError, SourceText
 
 __all__ = ["KernelSource", "plain_function", "token_digest"]
@@ -36,7 +35,6 @@ _BLOCK = {
 }
 
 
-@record(frozen=True, slots=True, eq=False)
 class KernelSource:
     """A function together with the text it was defined by.
 
@@ -44,10 +42,19 @@ class KernelSource:
     were at capture; ``None`` with a reason in ``missing`` when there is no text.
     """
 
-    function: types.FunctionType
-    filename: str
-    lines: tuple[str, ...] | list[str] | None
-    missing: str | None
+    __slots__ = ("filename", "function", "lines", "missing")
+
+    def __init__(
+        self,
+        function: types.FunctionType,
+        filename: str,
+        lines: tuple[str, ...] | list[str] | None,
+        missing: str | None,
+    ) -> None:
+        self.function = function
+        self.filename = filename
+        self.lines = lines
+        self.missing = missing
 
     @classmethod
     def capture(cls, target: object) -> KernelSource:

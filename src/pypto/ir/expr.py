@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from typing import Literal
 
-from pypto._record import record
+from pypto._record import Record
 
 __all__ = [
     "INT64",
@@ -31,8 +31,7 @@ INT64 = range(-(2**63), 2**63)
 Kind = Literal["int", "float", "bool"]
 
 
-@record(frozen=True, slots=True)
-class Expr:
+class Expr(Record):
     """Base class; use the functions below to build one."""
 
     @property
@@ -43,7 +42,6 @@ class Expr:
         return to_text(self)
 
 
-@record(frozen=True, slots=True)
 class Const(Expr):
     """A known value. ``repr`` keeps -0.0 apart from 0.0 and 1 apart from 1.0 and True."""
 
@@ -67,7 +65,6 @@ class Const(Expr):
         return repr(self.value)
 
 
-@record(frozen=True, slots=True)
 class Symbol(Expr):
     """A value known at launch: a size (``axis`` is set) or a scalar argument of the kernel.
 
@@ -87,7 +84,6 @@ class Symbol(Expr):
         return self.name
 
 
-@record(frozen=True, slots=True)
 class Apply(Expr):
     """``op`` applied to ``args``, with Python's meaning of the operator.
 

@@ -12,7 +12,7 @@ import typing
 from collections.abc import Mapping
 from dataclasses import replace
 
-from pypto._record import record
+from pypto._record import Record
 from pypto.ir.dtype import DataType
 
 __all__ = [
@@ -26,8 +26,7 @@ __all__ = [
 ]
 
 
-@record(frozen=True, slots=True)
-class TensorSignature:
+class TensorSignature(Record):
     """A tensor argument.
 
     ``sizes`` has one entry an axis: a number that the binary may rely on, or None for a dynamic
@@ -41,8 +40,7 @@ class TensorSignature:
     device: str = "cpu"
 
 
-@record(frozen=True, slots=True)
-class ScalarSignature:
+class ScalarSignature(Record):
     """A run-time scalar: ``kind`` is ``"int"`` (int64) or ``"float"`` (double).
 
     ``annotated`` tells that the kind comes from the annotation. Then a bool is taken for an int,
@@ -73,8 +71,7 @@ def scalar_signature(kinds: tuple[type, ...], kind: type) -> ScalarSignature:
     return ScalarSignature(kind.__name__, not others)
 
 
-@record(frozen=True, slots=True)
-class ConstantSignature:
+class ConstantSignature(Record):
     """An argument whose Python value is part of the specialisation."""
 
     value: object
@@ -83,8 +80,7 @@ class ConstantSignature:
 ParameterSignature = TensorSignature | ScalarSignature | ConstantSignature
 
 
-@record(frozen=True, slots=True)
-class CallSignature:
+class CallSignature(Record):
     """All parameters of a call, in the order of the function's parameters.
 
     ``names[i]`` is the name of ``parameters[i]``. ``alias`` has one class number for each *tensor*

@@ -12,7 +12,7 @@ import enum
 import operator
 from typing import TYPE_CHECKING, Any, NoReturn, TypeAlias
 
-from pypto._record import record
+from pypto._record import Record
 from pypto.error import Diagnostic, FeError, FeNotImplementedError, FeTypeError, FeValueError
 from pypto.ir.dtype import DataType
 from pypto.language.status import StatusType, TileOpFormat
@@ -43,8 +43,7 @@ class NamedAxis(str):
 Axis: TypeAlias = int | StatusType | NamedAxis
 
 
-@record(frozen=True, slots=True)
-class TensorAnnotation:
+class TensorAnnotation(Record):
     """What an annotation says about a tensor argument.
 
     ``shape``: per axis a size, ``DYNAMIC``/``DYN`` (``-1`` reads back as ``DYNAMIC``), ``STATIC``

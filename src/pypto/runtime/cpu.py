@@ -6,7 +6,7 @@ import ctypes
 import os
 from typing import TYPE_CHECKING
 
-from pypto._record import record
+from pypto._record import Record
 from pypto.error import BuildError
 
 if TYPE_CHECKING:
@@ -15,16 +15,14 @@ if TYPE_CHECKING:
 __all__ = ["Binary", "DeviceStaging", "Runtime", "load", "load_runtime"]
 
 
-@record(frozen=True, slots=True)
-class Binary:
+class Binary(Record):
     """A loaded kernel: ``address`` of its ``PyptoKernel``, valid while ``owner`` lives."""
 
     address: int
     owner: object
 
 
-@record(frozen=True, slots=True)
-class Runtime:
+class Runtime(Record):
     """The loaded runtime library: ``address`` of its ``PyptoRuntime`` and some of its fields."""
 
     address: int
@@ -81,8 +79,7 @@ def _open(path: str | os.PathLike[str]) -> ctypes.CDLL:
         raise BuildError(f"cannot load the binary {name}: {error}") from error
 
 
-@record(frozen=True, slots=True)
-class DeviceStaging:
+class DeviceStaging(Record):
     """Runs kernels of the host on tensors of a torch device, by copies: a ``Staging``.
 
     ``device`` is the type of the device, ``"npu"`` for the simulator with tensors of an NPU.

@@ -9,7 +9,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from pypto._collector import CollectorPause
-from pypto._record import record
+from pypto._record import Record
 from pypto.build import key as keys
 from pypto.build import manifest
 from pypto.build.record import Entry
@@ -37,8 +37,7 @@ _COMPILER = ("ops", "elaborate", "ir", "passes", "codegen", "language", "data", 
 LEVEL_FILES = {"tensor": "tensor.txt", "tile": "tile.txt"}
 
 
-@record(frozen=True, slots=True)
-class Request:
+class Request(Record):
     """One call to find a binary for. ``values``: the Python value of each parameter by name."""
 
     source: KernelSource
@@ -49,8 +48,7 @@ class Request:
     kind: str = "fast"
 
 
-@record(frozen=True, slots=True)
-class Found:
+class Found(Record):
     """A binary and what must hold for it: ``signature`` with the values it was specialised for.
 
     ``reads``: what was captured. ``compiled``: made now. ``compilation``: only then, for dumps.
@@ -256,8 +254,7 @@ class Lookup:
         manifest.add_row(self.store, probe, manifest.ManifestRow(row.to_json(), row.entry))
 
 
-@record(frozen=True, slots=True)
-class _Row:
+class _Row(Record):
     """One row of a manifest: under these ``reads``, the binary of key ``entry``; or, without an
     entry, what the signature must become: values of ``specialised`` in it, ``alias`` as here."""
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from pypto._record import record
+from pypto._record import Record
 from pypto.error import Diagnostic, RtValueError, raise_diagnostics
 from pypto.runtime.parameters import Parameter
 from pypto.runtime.tensor_checks import Staging, describe, is_tensor
@@ -25,8 +25,7 @@ __all__ = ["Prepared", "alias_classes", "normalise"]
 EXACT_OVERLAP_LIMIT = 1 << 22
 
 
-@record(frozen=True, slots=True)
-class _Store:
+class _Store(Record):
     host: torch.Tensor
     target: torch.Tensor
     staging: Staging | None
@@ -43,8 +42,7 @@ class _Store:
                 self.target.copy_(self.host)
 
 
-@record(frozen=True, slots=True)
-class Prepared:
+class Prepared(Record):
     """Arguments that a kernel can use. After the kernel, :meth:`finish` copies outputs back."""
 
     args: tuple[object, ...]

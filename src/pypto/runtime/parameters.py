@@ -6,7 +6,7 @@ import inspect
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
-from pypto._record import record
+from pypto._record import Record
 from pypto.error import Diagnostic, FeTypeError, ParserError, RtTypeError, shown_file
 from pypto.language.annotation import TensorAnnotation
 
@@ -30,8 +30,7 @@ _BARE = TensorAnnotation()
 _SILENT = (inspect.Parameter.empty, Any, object)
 
 
-@record(frozen=True, slots=True)
-class Parameter:
+class Parameter(Record):
     """One parameter of a kernel.
 
     ``annotation`` is the evaluated annotation, ``inspect.Parameter.empty`` without one. ``where``
