@@ -203,8 +203,11 @@ def _find(name: str) -> Any:
     if name in _MEMBERS:
         return getattr(__getattr__(_MEMBERS[name]), name)
     if name in _MODULES:
+        from pypto._collector import CollectorPause
+
         module, attribute = _MODULES[name]
-        found = import_module(module)
+        with CollectorPause():
+            found = import_module(module)
         return getattr(found, attribute) if attribute else found
     if not name.startswith("_") and name not in _ROOMS:
         operation = import_module("pypto.ops.registry").operations().get(name)

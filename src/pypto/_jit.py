@@ -7,18 +7,18 @@ import inspect
 import threading
 import time
 from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING, Any, overload
+from typing import Any, overload
 
-from pypto._collector import CollectorPause
 from pypto._options import Options, validate_families
 from pypto._record import Record
 from pypto._traceback import full_tracebacks, outside
 from pypto.elaborate.source import KernelSource
 from pypto.error import PyptoError
 
-if TYPE_CHECKING:
-    from pypto.runtime.dispatch import Kernel
-    from pypto.runtime.parameters import Parameter
+# Loaded with the decorator, not at the first call: that is the one somebody waits for.
+from pypto.runtime.dispatch import Kernel
+from pypto.runtime.parameters import Parameter, parameters_of, place_of
+from pypto.runtime.tools import PROCESS
 
 __all__ = ["CompileReport", "JitFunction", "jit"]
 
@@ -82,8 +82,6 @@ class JitFunction:
         return made
 
     def _parameters(self) -> tuple[Parameter, ...]:
-        from pypto.runtime.parameters import parameters_of, place_of
-
         return parameters_of(self._source.function, functools.partial(place_of, self._source))
 
     def _first_call(self, *args: Any, **kwargs: Any) -> None:
@@ -100,9 +98,6 @@ class JitFunction:
     def _prepared(self) -> Kernel:
         with self._lock:
             if self._kernel is None:
-                with CollectorPause():
-                    from pypto.runtime.dispatch import Kernel
-
                 self._kernel = Kernel(self._source, self._parameters(), self._options, self._scope)
             return self._kernel
 
@@ -112,8 +107,6 @@ class JitFunction:
         if dispatcher is None:
             return
         self._target = dispatcher
-        from pypto.runtime.tools import PROCESS
-
         forwarder = PROCESS.launcher.Forwarder
         cls = type(self)
         if not isinstance(cls.__dict__.get("__call__"), forwarder):

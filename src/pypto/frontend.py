@@ -16,10 +16,13 @@ def __getattr__(name: str) -> Any:
     """PEP 562: names are imported when they are first used."""
     from importlib import import_module
 
+    from pypto._collector import CollectorPause
+
     module = _MODULES.get(name)
     if module is None:
         raise AttributeError(f"module 'pypto.frontend' has no attribute '{name}'")
-    value = getattr(import_module(module), name)
+    with CollectorPause():
+        value = getattr(import_module(module), name)
     globals()[name] = value
     return value
 

@@ -63,8 +63,9 @@ def _flags(cpuinfo: str, label: str) -> frozenset[str]:
 def host_isa() -> str:
     """The level of this machine; its baseline where /proc/cpuinfo cannot be read."""
     try:
-        with open("/proc/cpuinfo", encoding="ascii", errors="replace") as file:
-            cpuinfo = file.read(16384)  # the first core; the rest takes long on large machines
+        with open("/proc/cpuinfo", "rb") as file:
+            # The first core; the rest takes long on large machines.
+            cpuinfo = file.read(16384).decode("latin-1")
     except OSError:
         cpuinfo = ""
     return isa_from_cpuinfo(os.uname().machine, cpuinfo)

@@ -114,16 +114,17 @@ class _Facts(Record):
     """What the compiler says about itself; independent of its path."""
 
     version_text: str
+    major: int
     target: str
     has_vector_math: bool
 
     def to_text(self) -> str:
-        return f"{self.target}\n{int(self.has_vector_math)}\n{self.version_text}"
+        return f"{self.major}\n{self.target}\n{int(self.has_vector_math)}\n{self.version_text}"
 
     @classmethod
     def from_text(cls, text: str) -> _Facts:
-        target, vector_math, version = text.split("\n", 2)
-        return cls(version, target, vector_math == "1")
+        major, target, vector_math, version = text.split("\n", 3)
+        return cls(version, int(major), target, vector_math == "1")
 
 
 def find_host_toolchain(memo: Memo, settings: Environment | None = None) -> HostToolchain:
@@ -169,7 +170,7 @@ def _describe(
     timeout: float,
 ) -> HostToolchain:
     command = (path, *arguments)
-    topic = "compiler\0" + "\0".join(arguments)
+    topic = "compiler with major\0" + "\0".join(arguments)
     stored = reference.memo.get(topic, states)
     if stored is None:
         facts = _ask(command, timeout)
@@ -178,7 +179,7 @@ def _describe(
         facts = _Facts.from_text(stored)
     kind = "clang" if "clang" in facts.version_text.lower() else "gcc"
     version = facts.version_text.partition("\n")[0]
-    major = _major(version)
+    major = facts.major
     flags = (*_COMPILE_FLAGS, *isa.march_flags(level, kind, major), *_thread_flags(kind, level))
     libraries = _libraries(kind, facts.has_vector_math)
     told = (facts.to_text(), *arguments, *flags, *libraries)
@@ -264,9 +265,11 @@ def _ask(command: tuple[str, ...], timeout: float) -> _Facts:
     target = _question(command, "-dumpmachine", timeout).strip()
     # The name comes back unchanged where the library is not found.
     library = _question(command, "-print-file-name=libmvec.so", timeout).strip()
-    if _major(version.partition("\n")[0]) == 0:
+    plain = _pathless(version)
+    major = _major(plain.partition("\n")[0])
+    if major == 0:
         raise _unusable(command, "--version", version, "its version cannot be read")
-    return _Facts(_pathless(version), target, os.path.isabs(library))
+    return _Facts(plain, major, target, os.path.isabs(library))
 
 
 def _pathless(version: str) -> str:
