@@ -5,7 +5,9 @@ a mapping of its own axes to domain axes (None: size 1 there, the value broadcas
 the stores in program order and pulls what each needs into the latest stage when the domains agree,
 else into a new one. Elementwise work is pulled wherever it is needed; a value that cannot be
 computed under the mapping asked for (a reduction along another axis, memory overwritten since) is
-made by an earlier stage and handed over through global memory.
+made by an earlier stage and handed over through global memory. So is one that too many reductions
+must precede where rows may be long: a stage takes such rows in chunks, in one pass per reduction,
+and each pass computes anew what the passes before it have computed.
 """
 
 from __future__ import annotations
@@ -31,6 +33,9 @@ from pypto.passes.sizes import Sizes
 
 __all__ = ["Axis", "Node", "Stage", "fuse"]
 
+_MAX_DEPTH = 6  # reductions one after another along rows that may need chunks
+_SHORT_ROW = 2048  # elements; rows up to here fit in on-chip memory whole
+
 
 @dataclass(slots=True, eq=False)
 class Axis:
@@ -45,12 +50,16 @@ Key: TypeAlias = tuple[Value, Mapped]  # a stage computes a value once per mappi
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Node:
-    """A value computed (or loaded) in a stage; ``axes`` maps its axes to the domain."""
+    """A value computed (or loaded) in a stage; ``axes`` maps its axes to the domain.
+
+    ``depth``: how many reductions must run one after another before it is there.
+    """
 
     value: Value
     axes: Mapped
     statement: Load | Compute
     operands: tuple[Node | Expr, ...] = ()
+    depth: int = 0
 
     @property
     def present(self) -> frozenset[Axis]:
@@ -125,8 +134,10 @@ class _Open:
         return None
 
     def node(self, stage: Stage) -> Node:
-        nodes = (o if isinstance(o, Expr) else stage.index[o] for o in self.operands)
-        return Node(self.value, self.axes, self.statement, tuple(nodes))
+        nodes = tuple(o if isinstance(o, Expr) else stage.index[o] for o in self.operands)
+        depth = max((n.depth for n in nodes if isinstance(n, Node)), default=0)
+        depth += _reduces(self.statement)
+        return Node(self.value, self.axes, self.statement, nodes, depth)
 
 
 class _Conflict(Exception):
@@ -281,10 +292,22 @@ class _Fusion:
         while work:
             missing = work[-1].missing(stage)
             if missing is None:
-                stage.add(work.pop().node(stage))
+                node = work.pop().node(stage)
+                self._check_depth(node, stage)
+                stage.add(node)
             else:
                 work.append(self._open(*missing, stage))
         return stage.index[goal]
+
+    def _check_depth(self, node: Node, stage: Stage) -> None:
+        """Hand over what a reduction reads, rather than have one pass too many over the rows."""
+        if node.depth <= _MAX_DEPTH or stage.reduced is None or not _reduces(node.statement):
+            return
+        length = as_int(self.sizes.canonical(stage.reduced.size))
+        if length is None or length > _SHORT_ROW:
+            (operand,) = node.operands
+            assert isinstance(operand, Node)
+            raise _Conflict(operand.value)
 
     def _open(self, value: Value, axes: Mapped, stage: Stage) -> _Open:
         """What ``value`` needs at ``stage``; a reduction claims its axis of the domain here."""
@@ -293,7 +316,7 @@ class _Fusion:
             if not self._readable(statement, stage):
                 raise _Conflict(value)
             return _Open(value, axes, statement, ())
-        if statement.op in REDUCE:
+        if _reduces(statement):
             return _Open(value, axes, statement, (self._reduced(statement, axes, stage),))
         return _Open(value, axes, statement, self._operands(statement, axes))
 
@@ -374,6 +397,10 @@ class _Fusion:
     def _id(self) -> int:
         self.next_id += 1
         return self.next_id
+
+
+def _reduces(statement: Load | Compute) -> bool:
+    return isinstance(statement, Compute) and statement.op in REDUCE
 
 
 def _fitting(stage: Stage, wanted: Sequence[Expr]) -> Sequence[Axis] | None:
