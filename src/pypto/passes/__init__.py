@@ -8,10 +8,11 @@ from pypto.error import raise_diagnostics
 from pypto.ir.tensor import Buffer, Compute, Kernel, Value
 from pypto.ir.tile import Program
 from pypto.passes.decompose import Use, decompose
-from pypto.passes.fuse import Stage, fuse
+from pypto.passes.fuse import fuse
 from pypto.passes.plan import plan_stage
 from pypto.passes.simplify import simplify
 from pypto.passes.sizes import Sizes
+from pypto.passes.stage import Stage
 from pypto.passes.tiles import check_tiles, clipped, iteration_shape
 from pypto.target import Target
 

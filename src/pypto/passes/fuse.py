@@ -13,8 +13,7 @@ and each pass computes anew what the passes before it have computed.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
-from typing import TypeAlias
+from dataclasses import dataclass
 
 from pypto.ir.expr import Expr, as_int, const
 from pypto.ir.tensor import (
@@ -30,91 +29,12 @@ from pypto.ir.tensor import (
 )
 from pypto.ops.lowering import REDUCE
 from pypto.passes.sizes import Sizes
+from pypto.passes.stage import Axis, Key, Mapped, Node, Stage
 
-__all__ = ["Axis", "Node", "Stage", "fuse"]
+__all__ = ["fuse"]
 
 _MAX_DEPTH = 6  # reductions one after another along rows that may need chunks
 _SHORT_ROW = 2048  # elements; rows up to here fit in on-chip memory whole
-
-
-@dataclass(slots=True, eq=False)
-class Axis:
-    """One axis of a stage's domain."""
-
-    size: Expr
-
-
-Mapped: TypeAlias = tuple[Axis | None, ...]
-Key: TypeAlias = tuple[Value, Mapped]  # a stage computes a value once per mapping
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Node:
-    """A value computed (or loaded) in a stage; ``axes`` maps its axes to the domain.
-
-    ``depth``: how many reductions must run one after another before it is there.
-    """
-
-    value: Value
-    axes: Mapped
-    statement: Load | Compute
-    operands: tuple[Node | Expr, ...] = ()
-    depth: int = 0
-
-    @property
-    def present(self) -> frozenset[Axis]:
-        return frozenset(a for a in self.axes if a is not None)
-
-
-@dataclass(frozen=True, slots=True)
-class _Mark:
-    """A stage's state before something was tried. Lists of axes are replaced, never changed."""
-
-    axes: list[Axis]
-    reduced: Axis | None
-    nodes: int
-    stores: int
-
-
-@dataclass(slots=True, eq=False)
-class Stage:
-    """One tile space and what is computed in it, operands before users."""
-
-    axes: list[Axis] = field(default_factory=list)
-    reduced: Axis | None = None
-    nodes: list[Node] = field(default_factory=list)
-    index: dict[Key, Node] = field(default_factory=dict)
-    stores: list[tuple[Store, Node]] = field(default_factory=list)
-    written: dict[Buffer, tuple[Store, Node]] = field(default_factory=dict)  # by memory
-    loading: list[Node] = field(default_factory=list)
-
-    def add(self, node: Node) -> None:
-        self.nodes.append(node)
-        self.index[(node.value, node.axes)] = node
-        if isinstance(node.statement, Load):
-            self.loading.append(node)
-
-    def write(self, memory: Buffer, store: Store, node: Node) -> None:
-        self.stores.append((store, node))
-        self.written[memory] = (store, node)
-
-    def mark(self) -> _Mark:
-        return _Mark(self.axes, self.reduced, len(self.nodes), len(self.stores))
-
-    def undo(self, mark: _Mark) -> None:
-        """Be again what the stage was at ``mark``."""
-        self.axes, self.reduced = mark.axes, mark.reduced
-        while len(self.nodes) > mark.nodes:
-            node = self.nodes.pop()
-            del self.index[(node.value, node.axes)]
-            if isinstance(node.statement, Load):
-                self.loading.pop()
-        while len(self.stores) > mark.stores:
-            self.stores.pop()
-            self.written.popitem()
-
-    def loads(self) -> list[Load]:
-        return [n.statement for n in self.loading if isinstance(n.statement, Load)]
 
 
 @dataclass(frozen=True, slots=True)
@@ -301,7 +221,7 @@ class _Fusion:
 
     def _check_depth(self, node: Node, stage: Stage) -> None:
         """Hand over what a reduction reads, rather than have one pass too many over the rows."""
-        if node.depth <= _MAX_DEPTH or stage.reduced is None or not _reduces(node.statement):
+        if node.depth <= _MAX_DEPTH or stage.reduced is None or not node.reduces:
             return
         length = as_int(self.sizes.canonical(stage.reduced.size))
         if length is None or length > _SHORT_ROW:

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 
 from pypto.ir.dtype import DataType
 from pypto.ir.tile import Area, Instr, Kind, Local, Slot
-from pypto.passes.select import Draft, DraftBlock
+from pypto.passes.draft import Draft, DraftBlock
 
 __all__ = ["Capacity", "Memory", "plan_slots", "slot_bytes"]
 

@@ -8,10 +8,11 @@ from dataclasses import dataclass
 from pypto.error import Diagnostic, PassError
 from pypto.ir.expr import as_int
 from pypto.ir.tile import Form, Instr, Kind, Local, Phase, Plan, TileStage
-from pypto.passes.fuse import Stage
+from pypto.passes.draft import Draft
 from pypto.passes.memory import Capacity, Memory, plan_slots
-from pypto.passes.select import Draft, select
+from pypto.passes.select import select
 from pypto.passes.space import Layout, merge_axes
+from pypto.passes.stage import Stage
 from pypto.passes.synchronize import finish_block, synchronize
 from pypto.target import Target
 

@@ -8,18 +8,17 @@ level of reductions; what a later pass needs is computed again.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
-
 from pypto.error import Span
 from pypto.ir.dtype import DataType
 from pypto.ir.expr import Expr, as_int
 from pypto.ir.tensor import Compute, Load, Store
 from pypto.ir.tile import Copy, Form, Instr, Kind, Local
 from pypto.ops.lowering import REDUCE
-from pypto.passes.fuse import Node, Stage
+from pypto.passes.draft import Draft, DraftBlock, DraftPhase
 from pypto.passes.space import Layout
+from pypto.passes.stage import Node, Stage
 
-__all__ = ["Draft", "DraftBlock", "DraftPhase", "lanes", "select"]
+__all__ = ["lanes", "select"]
 
 COUNTED = {
     "add": "Add", "sub": "Sub", "mul": "Mul", "div": "Div", "max": "Max", "min": "Min",
@@ -30,38 +29,6 @@ COUNTED = {
 LIBRARY = {"tanh": "Tanh", "sigmoid": "Sigmoid", "power": "Power", "powers": "Power"}
 STRIDED = {"add", "sub", "mul", "div", "max", "min"}
 REDUCTION = {"reduce_sum": "Sum", "reduce_max": "Max", "reduce_min": "Min"}
-
-
-@dataclass(slots=True)
-class DraftBlock:
-    """A block being filled."""
-
-    loads: list[Copy] = field(default_factory=list)
-    instrs: list[Instr] = field(default_factory=list)
-    stores: list[Copy] = field(default_factory=list)
-
-
-@dataclass(slots=True)
-class DraftPhase:
-    start: DraftBlock = field(default_factory=DraftBlock)
-    step: DraftBlock = field(default_factory=DraftBlock)
-    finish: DraftBlock = field(default_factory=DraftBlock)
-
-
-@dataclass(slots=True)
-class Draft:
-    """The blocks of a plan before memory and barriers are planned."""
-
-    form: Form
-    layout: Layout
-    prologue: DraftBlock = field(default_factory=DraftBlock)
-    head: DraftBlock = field(default_factory=DraftBlock)
-    phases: list[DraftPhase] = field(default_factory=list)
-    tail: DraftBlock = field(default_factory=DraftBlock)
-
-    def blocks(self) -> list[DraftBlock]:
-        inner = [b for p in self.phases for b in (p.start, p.step, p.finish)]
-        return [self.prologue, self.head, *inner, self.tail]
 
 
 def lanes(dtype: DataType) -> int:
@@ -82,18 +49,17 @@ class _Selector:
         self.draft = Draft(form, layout)
         self.places: list[dict[Node, Local]] = [{}]  # innermost last; phases push their own
         self.blocks_of: list[dict[Local, Local]] = [{}]
-        self.users = _users(stage)
+        self.users = stage.users()
         self.invariants: dict[Node, bool] = {}
         self.stored = {n: s.buffer.name for s, n in reversed(stage.stores)}  # first store's name
         self.homes: dict[Local, DraftBlock] = {}  # the block that loads or computes a local
         self.loaded: set[Local] = set()
         self.filled: set[Local] = set()  # single values that fill their block already
-        self.levels = _levels(stage, layout) if form == "chunks" else {}
 
     # --- kinds ---
 
     def kind(self, node: Node) -> Kind:
-        if _is_fill(node) and node not in self.stored:
+        if node.op == "fill" and node not in self.stored:
             return Kind.ONE
         extent = self.layout.extent(node)
         if self.form == "rows":
@@ -106,7 +72,7 @@ class _Selector:
         """True when the node is the same in all steps of a core, so one computation serves."""
         if node in self.stored:
             return False  # made in each step, in the output's memory
-        if _is_fill(node):
+        if node.op == "fill":
             return True
         if self.form == "chunks":
             return False
@@ -137,12 +103,10 @@ class _Selector:
 
     def _chunks(self) -> None:
         stored = [n for _, n in self.stage.stores if self.kind(n) is Kind.FULL]
-        reduced = [n for n in self.stage.nodes if _is_reduction(n)]
-        last = max(
-            [self.levels[n] for n in stored] + [self.levels[n] - 1 for n in reduced], default=0
-        )
+        reduced = [n for n in self.stage.nodes if n.reduces]
+        last = max([n.depth for n in stored] + [n.depth - 1 for n in reduced], default=0)
         for node in self.stage.nodes:
-            if self.kind(node) is Kind.ONE and self.levels[node] == 0:
+            if self.kind(node) is Kind.ONE and node.depth == 0:
                 block = self.draft.prologue if self.invariant(node) else self.draft.head
                 self._node(node, block)
         for level in range(last + 1):
@@ -154,7 +118,7 @@ class _Selector:
     def _phase(self, level: int, reduced: list[Node], stored: list[Node]) -> None:
         phase = DraftPhase()
         self.draft.phases.append(phase)
-        here = dict.fromkeys(n for n in reduced if self.levels[n] == level + 1)
+        here = dict.fromkeys(n for n in reduced if n.depth == level + 1)
         needed = self._needed([o for n in here for o in n.operands if isinstance(o, Node)] + stored)
         self.places.append({})
         self.blocks_of.append({})
@@ -169,8 +133,8 @@ class _Selector:
         self.places.pop()
         self.blocks_of.pop()
         for node in self.stage.nodes:
-            if self.kind(node) is Kind.ONE and self.levels[node] == level + 1:
-                if not _is_reduction(node):
+            if self.kind(node) is Kind.ONE and node.depth == level + 1:
+                if not node.reduces:
                     self._node(node, phase.finish)
 
     def _needed(self, roots: list[Node]) -> set[Node]:
@@ -245,7 +209,7 @@ class _Selector:
         local = self._keep(node, self._new(node), block)
         users = self.users.get(node, [])
         if node not in self.stored and all(
-            _is_expand(u) and self.kind(u) is not local.kind for u in users
+            u.op == "expand" and self.kind(u) is not local.kind for u in users
         ):
             return  # each user is a Duplicate of its own
         (scalar,) = use.args
@@ -435,33 +399,3 @@ def _loses(stem: str, dtype: DataType) -> bool:
 
 def _parts(dtype: DataType) -> tuple[Local, ...]:
     return (Local("part", dtype, Kind.FOLD_TWICE),)
-
-
-def _is_fill(node: Node) -> bool:
-    return isinstance(node.statement, Compute) and node.statement.op == "fill"
-
-
-def _is_expand(node: Node) -> bool:
-    return isinstance(node.statement, Compute) and node.statement.op == "expand"
-
-
-def _is_reduction(node: Node) -> bool:
-    return isinstance(node.statement, Compute) and node.statement.op in REDUCE
-
-
-def _users(stage: Stage) -> dict[Node, list[Node]]:
-    users: dict[Node, list[Node]] = {}
-    for node in stage.nodes:
-        for operand in node.operands:
-            if isinstance(operand, Node):
-                users.setdefault(operand, []).append(node)
-    return users
-
-
-def _levels(stage: Stage, layout: Layout) -> dict[Node, int]:
-    """How many passes over a row must be complete before a node can be computed."""
-    levels: dict[Node, int] = {}
-    for node in stage.nodes:
-        below = max((levels[o] for o in node.operands if isinstance(o, Node)), default=0)
-        levels[node] = below + 1 if _is_reduction(node) else below
-    return levels

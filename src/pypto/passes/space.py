@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from pypto.ir.expr import Expr, apply, const
 from pypto.ir.tile import Space
-from pypto.passes.fuse import Axis, Node, Stage
+from pypto.passes.stage import Axis, Node, Stage
 
 __all__ = ["Extent", "Layout", "merge_axes"]
 

@@ -11,7 +11,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from pypto.ir.tile import Area, Barrier, Block, Instr, Local, Slot
-from pypto.passes.select import Draft, DraftBlock
+from pypto.passes.draft import Draft, DraftBlock
 
 __all__ = ["synchronize"]
 

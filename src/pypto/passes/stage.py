@@ -1,0 +1,110 @@
+"""Stages: the tile spaces of a kernel, and the values that are computed in each."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TypeAlias
+
+from pypto.ir.expr import Expr
+from pypto.ir.tensor import Buffer, Compute, Load, Store, Value
+from pypto.ops.lowering import REDUCE
+
+__all__ = ["Axis", "Key", "Mapped", "Mark", "Node", "Stage"]
+
+
+@dataclass(slots=True, eq=False)
+class Axis:
+    """One axis of a stage's domain."""
+
+    size: Expr
+
+
+Mapped: TypeAlias = tuple[Axis | None, ...]
+Key: TypeAlias = tuple[Value, Mapped]  # a stage computes a value once per mapping
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Node:
+    """A value computed (or loaded) in a stage; ``axes`` maps its axes to the domain.
+
+    ``depth``: how many reductions must run one after another before it is there.
+    """
+
+    value: Value
+    axes: Mapped
+    statement: Load | Compute
+    operands: tuple[Node | Expr, ...] = ()
+    depth: int = 0
+
+    @property
+    def op(self) -> str:
+        """The operation; ``load`` for what comes from memory."""
+        return self.statement.op if isinstance(self.statement, Compute) else "load"
+
+    @property
+    def reduces(self) -> bool:
+        return self.op in REDUCE
+
+    @property
+    def present(self) -> frozenset[Axis]:
+        return frozenset(a for a in self.axes if a is not None)
+
+
+@dataclass(frozen=True, slots=True)
+class Mark:
+    """A stage's state before something was tried. Lists of axes are replaced, never changed."""
+
+    axes: list[Axis]
+    reduced: Axis | None
+    nodes: int
+    stores: int
+
+
+@dataclass(slots=True, eq=False)
+class Stage:
+    """One tile space and what is computed in it, operands before users."""
+
+    axes: list[Axis] = field(default_factory=list)
+    reduced: Axis | None = None
+    nodes: list[Node] = field(default_factory=list)
+    index: dict[Key, Node] = field(default_factory=dict)
+    stores: list[tuple[Store, Node]] = field(default_factory=list)
+    written: dict[Buffer, tuple[Store, Node]] = field(default_factory=dict)  # by memory
+    loading: list[Node] = field(default_factory=list)
+
+    def add(self, node: Node) -> None:
+        self.nodes.append(node)
+        self.index[(node.value, node.axes)] = node
+        if isinstance(node.statement, Load):
+            self.loading.append(node)
+
+    def write(self, memory: Buffer, store: Store, node: Node) -> None:
+        self.stores.append((store, node))
+        self.written[memory] = (store, node)
+
+    def mark(self) -> Mark:
+        return Mark(self.axes, self.reduced, len(self.nodes), len(self.stores))
+
+    def undo(self, mark: Mark) -> None:
+        """Be again what the stage was at ``mark``."""
+        self.axes, self.reduced = mark.axes, mark.reduced
+        while len(self.nodes) > mark.nodes:
+            node = self.nodes.pop()
+            del self.index[(node.value, node.axes)]
+            if isinstance(node.statement, Load):
+                self.loading.pop()
+        while len(self.stores) > mark.stores:
+            self.stores.pop()
+            self.written.popitem()
+
+    def loads(self) -> list[Load]:
+        return [n.statement for n in self.loading if isinstance(n.statement, Load)]
+
+    def users(self) -> dict[Node, list[Node]]:
+        """The nodes that each node is an operand of."""
+        users: dict[Node, list[Node]] = {}
+        for node in self.nodes:
+            for operand in node.operands:
+                if isinstance(operand, Node):
+                    users.setdefault(operand, []).append(node)
+        return users
