@@ -14,6 +14,7 @@ import sys
 import threading
 from collections.abc import Mapping
 
+from pypto._paths import reason
 from pypto._record import Record
 from pypto.error import Diagnostic, FeValueError, PyptoGeneralError
 
@@ -26,6 +27,7 @@ __all__ = [
     "set_request",
     "show",
     "write",
+    "write_file",
 ]
 
 LEVELS = ("tensor", "tile", "ascendc")
@@ -42,10 +44,17 @@ class DumpRequest(Record):
     directory: str | None = None
 
 
-def parse_levels(text: str) -> tuple[str, ...]:
+_HELP = "name a directory that you can write: --dump-dir DIR, or PYPTO_DUMP=LEVELS:DIR."
+_DEBUG_HELP = (
+    "the option compile_debug_mode asks for it: give TILE_FWK_OUTPUT_DIR (mode 1) or "
+    "ASCEND_WORK_PATH (mode 2) a directory that you can write."
+)
+
+
+def parse_levels(text: str, *notes: str) -> tuple[str, ...]:
     """Levels named by ``text``: a comma-separated list of them, or ``all``; "" means ``ascendc``.
 
-    FeValueError for a name that is not a level.
+    FeValueError for a name that is not a level; ``notes`` say in it where ``text`` comes from.
     """
     names = [name.strip() for name in text.split(",")] if text.strip() else ["ascendc"]
     if "all" in names:
@@ -60,6 +69,7 @@ def parse_levels(text: str) -> tuple[str, ...]:
                         f"'{name}' is not a level that can be shown",
                         expected=f"a comma-separated list of {', '.join(LEVELS)}; or all",
                         got=repr(text),
+                        notes=notes,
                     )
                 ]
             )
@@ -87,7 +97,8 @@ def _environment_request() -> DumpRequest | None:
     if not text or text == "0":
         return None
     levels, _, directory = text.partition(":")
-    return DumpRequest(parse_levels("" if levels == "1" else levels), directory or None)
+    names = parse_levels("" if levels == "1" else levels, f"in the variable PYPTO_DUMP={text}")
+    return DumpRequest(names, directory or None)
 
 
 def show(levels: Mapping[str, str], name: str) -> None:
@@ -106,7 +117,7 @@ def show(levels: Mapping[str, str], name: str) -> None:
             continue
         text = text if text.endswith("\n") else text + "\n"
         if wanted.directory is not None:
-            _write(wanted.directory, name, level, text)
+            _write(wanted.directory, name, level, text, _HELP)
         else:
             _print(name, level, text)
 
@@ -114,7 +125,7 @@ def show(levels: Mapping[str, str], name: str) -> None:
 def write(levels: Mapping[str, str], name: str, directory: str) -> None:
     """Write all of ``levels`` to ``directory``, under the names that :func:`show` gives them."""
     for level, text in levels.items():
-        _write(directory, name, level, text if text.endswith("\n") else text + "\n")
+        _write(directory, name, level, text if text.endswith("\n") else text + "\n", _DEBUG_HELP)
 
 
 @functools.cache
@@ -147,28 +158,30 @@ def _print(name: str, level: str, text: str) -> None:
     sys.stdout.flush()
 
 
-def _write(directory: str, name: str, level: str, text: str) -> None:
+def _write(directory: str, name: str, level: str, text: str, help: str) -> None:
     stem = "".join(c if c.isalnum() or c in "_-" else "_" for c in name)[:80]
+    with _lock:
+        seen = _written.setdefault(os.path.join(directory, f"{stem}.{_SUFFIXES[level]}"), [])
+        if text not in seen:
+            seen.append(text)
+        count = seen.index(text) + 1
+        numbered = stem if count == 1 else f"{stem}-{count}"
+        path = os.path.join(directory, f"{numbered}.{_SUFFIXES[level]}")
+        write_file(path, text, f"The {_TITLES[level]} of '{name}'", help)
+
+
+def write_file(path: str, text: str, what: str, help: str) -> None:
+    """Write ``text`` to ``path``, whose directory is made.
+
+    Raises PyptoGeneralError, which says that ``what`` could not be written, and ``help``.
+    """
     try:
-        os.makedirs(directory, exist_ok=True)
-        with _lock:
-            seen = _written.setdefault(os.path.join(directory, f"{stem}.{_SUFFIXES[level]}"), [])
-            if text not in seen:
-                seen.append(text)
-            count = seen.index(text) + 1
-            numbered = stem if count == 1 else f"{stem}-{count}"
-            path = os.path.join(directory, f"{numbered}.{_SUFFIXES[level]}")
-            with open(path, "w", encoding="utf-8") as file:
-                file.write(text)
+        os.makedirs(os.path.dirname(path) or os.curdir, exist_ok=True)
+        # Comments name files, and names of files need not be text.
+        with open(path, "w", encoding="utf-8", errors="backslashreplace") as file:
+            file.write(text)
     except OSError as error:
+        message = f"{what} cannot be written to {path}: {reason(path, error)}"
         raise PyptoGeneralError(
-            [
-                Diagnostic(
-                    PyptoGeneralError,
-                    PyptoGeneralError.default_code,
-                    f"The {_TITLES[level]} of '{name}' cannot be written to {directory}: "
-                    f"{error.strerror}",
-                    help="name a directory that you can write.",
-                )
-            ]
-        ) from error
+            [Diagnostic(PyptoGeneralError, PyptoGeneralError.default_code, message, help=help)]
+        ) from None

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from pypto import _dump
+from pypto import _dump, _paths
 from pypto._dump import DumpRequest
 from pypto.error import FeValueError, PyptoGeneralError
 
@@ -115,15 +115,77 @@ def test_writes_files(tmp_path: Path) -> None:
 
 
 def test_directory_that_cannot_be_written(tmp_path: Path) -> None:
-    (tmp_path / "file").write_text("")
-    target = tmp_path / "file" / "below"
+    file = tmp_path / "file"
+    file.write_text("")
+    target = file / "below"
     _dump.set_request(DumpRequest(("ascendc",), str(target)))
     with pytest.raises(PyptoGeneralError) as caught:
         _dump.show(LEVELS, "k")
     assert str(caught.value) == (
-        f"ErrCode: F00003  The Ascend C of 'k' cannot be written to {target}: Not a directory\n"
-        "  help: name a directory that you can write."
+        f"ErrCode: F00003  The Ascend C of 'k' cannot be written to {target / 'k.cpp'}: {file} is "
+        "not a directory\n"
+        "  help: name a directory that you can write: --dump-dir DIR, or PYPTO_DUMP=LEVELS:DIR."
     )
+    assert caught.value.__suppress_context__
+    with pytest.raises(PyptoGeneralError) as caught:
+        _dump.write(LEVELS, "k", str(file))
+    assert str(caught.value) == (
+        f"ErrCode: F00003  The Tensor IR of 'k' cannot be written to {file / 'k.tensor.txt'}: "
+        f"{file} is not a directory\n"
+        "  help: the option compile_debug_mode asks for it: give TILE_FWK_OUTPUT_DIR (mode 1) or "
+        "ASCEND_WORK_PATH (mode 2) a directory that you can write."
+    )
+
+
+def test_file_that_cannot_be_written(tmp_path: Path) -> None:
+    target = tmp_path / "k.cpp"
+    target.mkdir()
+    with pytest.raises(PyptoGeneralError) as caught:
+        _dump.write_file(str(target), "A", "The text", "name another.")
+    assert str(caught.value) == (
+        f"ErrCode: F00003  The text cannot be written to {target}: {target} is a directory\n"
+        "  help: name another."
+    )
+
+
+def test_names_that_are_no_text_are_written(tmp_path: Path) -> None:
+    _dump.write_file(str(tmp_path / "k.cpp"), "// \udcff.py", "The text", "name another.")
+    assert (tmp_path / "k.cpp").read_text() == "// \\udcff.py"
+
+
+def test_unknown_level_in_the_environment(monkeypatch: pytest.MonkeyPatch) -> None:
+    with pytest.raises(FeValueError) as caught:
+        _ask_by_environment(monkeypatch, "cpp:folder")
+    assert str(caught.value) == (
+        "ErrCode: F00002  'cpp' is not a level that can be shown\n"
+        "  expected  a comma-separated list of tensor, tile, ascendc; or all\n"
+        "  got       'cpp'\n"
+        "  in the variable PYPTO_DUMP=cpp:folder"
+    )
+
+
+@pytest.mark.parametrize(
+    ("path", "why"),
+    [
+        ("made/below", None),
+        ("file", "{}/file is not a directory"),
+        ("file/below/it", "{}/file is not a directory"),
+        ("dangling", "{}/dangling is not a directory"),
+        ("circle/below", "its symbolic links lead in a circle"),
+    ],
+)
+def test_directories(tmp_path: Path, path: str, why: str | None) -> None:
+    (tmp_path / "file").write_text("")
+    (tmp_path / "dangling").symlink_to("nowhere")
+    (tmp_path / "circle").symlink_to("circle")
+    found = _paths.directory_problem(str(tmp_path / path))
+    assert found == (None if why is None else why.format(tmp_path))
+    assert (tmp_path / path).is_dir() == (why is None)
+
+
+def test_directory_closed_to_us(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(_paths.os, "access", lambda path, mode: False)
+    assert _paths.directory_problem(str(tmp_path)) == "Permission denied"
 
 
 def test_writes_all_levels(tmp_path: Path) -> None:
