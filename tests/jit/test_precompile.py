@@ -150,8 +150,8 @@ def test_what_compile_refuses(modules: Modules) -> None:
         "  expected  one of 'cpu', 'source'\n"
         "  got       'cuda'\n"
         "  help: 'source' writes the Ascend C text, which a device's compiler takes",
-        "ErrCode: F00002  no parameter is called 'z'\n"
-        "  expected  sizes of x, o, n\n"
+        "ErrCode: F00002  no tensor parameter is called 'z'\n"
+        "  expected  shapes of x, o\n"
         "  got       shapes of z",
         "ErrCode: F00001  range(...) needs the value of 'n' at compile time\n"
         "  --> m1.py:7:20\n"
@@ -160,3 +160,115 @@ def test_what_compile_refuses(modules: Modules) -> None:
         "    |                    ^\n"
         "  help: name it: compile(values={'n': ...}), or give it a default",
     ]
+
+
+def test_all_that_is_missing_is_said_at_once(modules: Modules) -> None:
+    kernel = modules.make("""
+        @jit
+        def k(x: T([pypto.STATIC, 8], FP32),
+              w: T([8, ...], FP32),
+              o: T,
+              up: bool,
+              s):
+            o[:] = x
+    """).k
+    assert str(kernel.compile().error) == (
+        "ErrCode: F00002  the annotation of 'x' leaves a static size open\n"
+        "  --> m1.py:6:7\n"
+        "  6 | def k(x: T([pypto.STATIC, 8], FP32),\n"
+        "    |       ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^\n"
+        "  help: give its sizes: compile(shapes={'x': (8, 8)}), write the size as a number, or "
+        "call the kernel with tensors\n"
+        "\n"
+        "ErrCode: F00002  the annotation of 'w' does not say its shape\n"
+        "  --> m1.py:7:7\n"
+        "  6 | def k(x: T([pypto.STATIC, 8], FP32),\n"
+        "  7 |       w: T([8, ...], FP32),\n"
+        "    |       ^^^^^^^^^^^^^^^^^^^^\n"
+        "  help: give its sizes: compile(shapes={'w': (8, 8)}), annotate them, or call the kernel "
+        "with tensors\n"
+        "\n"
+        "ErrCode: F00002  the annotation of 'o' does not say its dtype\n"
+        "  --> m1.py:8:7\n"
+        "  7 |       w: T([8, ...], FP32),\n"
+        "  8 |       o: T,\n"
+        "    |       ^^^^\n"
+        "  help: annotate it fully, pypto.Tensor() is too little, or call the kernel with tensors\n"
+        "\n"
+        "ErrCode: F00002  the value of 'up' is needed to compile without a call\n"
+        "  --> m1.py:9:7\n"
+        "  8 |       o: T,\n"
+        "  9 |       up: bool,\n"
+        "    |       ^^^^^^^^\n"
+        "  help: name it: compile(values={'up': ...}), or give it a default\n"
+        "\n"
+        "ErrCode: F00002  the value of 's', which has no annotation, is needed to compile without "
+        "a call\n"
+        "  --> m1.py:10:7\n"
+        "   9 |       up: bool,\n"
+        "  10 |       s):\n"
+        "     |       ^\n"
+        "  help: name it: compile(values={'s': ...}), or give it a default; annotate it with "
+        "pypto.Tensor(shape, dtype) if it is a tensor"
+    )
+
+
+def test_names_and_sizes_that_do_not_fit(modules: Modules) -> None:
+    kernel = modules.make("""
+        @jit
+        def k(x: T([8], FP32), o: T([8], FP32), n: int):
+            o[:] = x + n
+    """).k
+    report = kernel.compile(shapes={"n": (8,), "x": (-8,)}, values={"x": 1, "m": 2})
+    assert str(report.error) == (
+        "ErrCode: F00002  no tensor parameter is called 'n'\n"
+        "  expected  shapes of x, o\n"
+        "  got       shapes of n, x\n"
+        "\n"
+        "ErrCode: F00002  no scalar or constant parameter is called 'm', 'x'\n"
+        "  expected  values of n\n"
+        "  got       values of m, x\n"
+        "\n"
+        "ErrCode: F00002  the shape given for 'x' is none\n"
+        "  expected  a tuple of sizes, each an int of 0 or more\n"
+        "  got       (-8,)"
+    )
+
+
+def test_values_that_are_needed_together(modules: Modules) -> None:
+    kernel = modules.make("""
+        @jit
+        def k(x: T([8], FP32), o: T([8], FP32), n: int, m: int):
+            for i in range(n * m):
+                o[:] = x
+    """).k
+    (diagnostic,) = kernel.compile().error.diagnostics
+    assert diagnostic.message == "range(...) needs the values of 'm' and 'n' at compile time"
+    assert diagnostic.help == (
+        "name them: compile(values={'m': ..., 'n': ...}), or give them defaults"
+    )
+
+
+def test_a_value_that_is_not_needed_stays_an_argument(modules: Modules) -> None:
+    made = modules.make("""
+        @jit
+        def k(x: T([8], FP32), o: T([8], FP32), f: float, p, q=2):
+            o[:] = x * f + p - q + 806
+    """)
+    report = made.k.compile(values={"f": 0.5, "p": 3})
+    assert (report.state, report.error) == ("compiled", None)
+    x, out = torch.ones(8), torch.empty(8)
+    with watch() as seen:
+        made.k(x, out, 2.0, 4, 1)
+    assert torch.equal(out, torch.full((8,), 811.0))
+    assert seen.kernels == 0
+
+
+def test_text_that_cannot_be_written(modules: Modules) -> None:
+    Path("made").write_text("")
+    report = modules.kernel("o[:] = x + 807").compile(target="source", directory="made")
+    assert str(report.error) == (
+        "ErrCode: F00003  The Ascend C of 'k' cannot be written to made/k.cpp: made is not a "
+        "directory\n"
+        "  help: name a directory that you can write: compile(directory=...)."
+    )

@@ -21,6 +21,8 @@ __all__ = [
     "for_function",
     "is_missing",
     "near_operation",
+    "sizes_request",
+    "value_request",
 ]
 
 _COPY = "use the tensor itself; where a copy is needed: pypto.cast({}, {}.dtype)"
@@ -152,3 +154,18 @@ def _factor(text: str) -> str:
         return text
     atoms = (ast.Name, ast.Call, ast.Attribute, ast.Subscript, ast.Constant)
     return text if isinstance(node, atoms) else f"({text})"
+
+
+# What a caller of ``compile`` should add. The command line finds these two forms in messages and
+# writes its own options in their place.
+
+
+def value_request(names: Iterable[str]) -> str:
+    """How to give the values of scalar parameters to ``compile``."""
+    return f"compile(values={{{', '.join(f'{name!r}: ...' for name in names)}}})"
+
+
+def sizes_request(name: str, axes: Iterable[object]) -> str:
+    """How to give the sizes of a tensor parameter to ``compile``: sizes of such ``axes``."""
+    sizes = [str(int(axis)) if type(axis) is int else "8" for axis in axes]
+    return f"compile(shapes={{{name!r}: ({', '.join(sizes)}{',' * (len(sizes) == 1)})}})"

@@ -7,8 +7,17 @@ import types
 import typing
 from collections.abc import Mapping
 
-from pypto.elaborate.parse import ParsedFunction
-from pypto.error import Diagnostic, FeTypeError, FeValueError, PyptoError, Span
+from pypto.elaborate.advice import sizes_request, value_request
+from pypto.elaborate.parse import ParsedFunction, parse
+from pypto.elaborate.source import KernelSource
+from pypto.error import (
+    Diagnostic,
+    FeTypeError,
+    FeValueError,
+    PyptoError,
+    Span,
+    raise_diagnostics,
+)
 from pypto.ir.signature import (
     CallSignature,
     ConstantSignature,
@@ -117,31 +126,38 @@ def _holds_tensor(annotation: object) -> bool:
 
 def signature_of(
     function: types.FunctionType,
-    constants: Mapping[str, object] | None = None,
+    values: Mapping[str, object] | None = None,
     shapes: Mapping[str, tuple[int, ...]] | None = None,
+    source: KernelSource | None = None,
 ) -> CallSignature:
     """The signature that the annotations alone describe, for compiling without a call.
 
-    ``constants`` gives values of parameters that are no tensors; defaults stand in for the rest.
-    ``shapes`` gives sizes where an annotation leaves rank or static sizes open.
-    ``int`` and ``float`` parameters without a given value stay run-time scalars. Raises FeTypeError
-    or FeValueError for a parameter of which too little is known.
+    ``values`` gives values of parameters that are no tensors; defaults stand in for the rest.
+    ``shapes`` gives sizes where an annotation leaves rank or static sizes open. ``source`` is where
+    the text of ``function`` is, for messages.
+    ``int`` and ``float`` parameters stay run-time scalars, as in a call. Raises an error of the
+    front end with all parameters of which too little is known.
     """
-    constants = constants or {}
+    values, shapes = values or {}, shapes or {}
     names = []
     parameters: list[ParameterSignature] = []
+    problems: list[tuple[str, Diagnostic]] = []
     for name, parameter in inspect.signature(function).parameters.items():
-        annotation = evaluate_annotation(function, name)
-        tensor = annotation_of(annotation)
         names.append(name)
-        if tensor is not None:
-            parameters.append(_tensor(name, tensor, (shapes or {}).get(name)))
-        elif (scalar := _scalar(annotation, parameter.default)) and name not in constants:
-            parameters.append(scalar)
-        elif name in constants or parameter.default is not inspect.Parameter.empty:
-            parameters.append(ConstantSignature(constants.get(name, parameter.default)))
-        else:
-            _refuse(f"nothing is known about the parameter '{name}'", f"give '{name}' a value")
+        try:
+            annotation = evaluate_annotation(function, name)
+            tensor = annotation_of(annotation)
+            if tensor is not None:
+                parameters.append(_tensor(name, tensor, shapes.get(name)))
+            elif (scalar := _scalar(annotation, parameter.default)) and name not in values:
+                parameters.append(scalar)
+            elif name in values or parameter.default is not inspect.Parameter.empty:
+                parameters.append(ConstantSignature(values.get(name, parameter.default)))
+            else:
+                _refuse_missing(name, annotation)
+        except PyptoError as error:
+            problems += [(name, diagnostic) for diagnostic in error.diagnostics]
+    raise_diagnostics(_placed(problems, source or KernelSource.of(function)))
     tensors = sum(isinstance(p, TensorSignature) for p in parameters)
     return CallSignature(tuple(names), tuple(parameters), tuple(range(tensors)))
 
@@ -158,6 +174,27 @@ def _scalar(annotation: object, default: object) -> ScalarSignature | None:
     return scalar_signature(kinds, numbers[0]) if len(numbers) == 1 else None
 
 
+def _placed(problems: list[tuple[str, Diagnostic]], source: KernelSource) -> list[Diagnostic]:
+    """``problems``, each of a parameter, with the places of these where there is a text."""
+    if not problems:
+        return []
+    try:
+        parsed = parse(source)
+    except PyptoError:
+        return [diagnostic for _, diagnostic in problems]
+    return [_at(diagnostic, parameter_span(parsed, name)) for name, diagnostic in problems]
+
+
+def _refuse_missing(name: str, annotation: object) -> typing.NoReturn:
+    help = f"name it: {value_request([name])}, or give it a default"
+    if annotation is None:
+        _refuse(
+            f"the value of '{name}', which has no annotation, is needed to compile without a call",
+            f"{help}; annotate it with pypto.Tensor(shape, dtype) if it is a tensor",
+        )
+    _refuse(f"the value of '{name}' is needed to compile without a call", help)
+
+
 def _tensor(
     name: str, annotation: TensorAnnotation, given: tuple[int, ...] | None
 ) -> TensorSignature:
@@ -172,7 +209,7 @@ def _tensor(
         if given is None or len(given) < len(axes):
             _refuse(
                 f"the annotation of '{name}' does not say its shape",
-                f"give the sizes of '{name}' (--shape {name}=4,8), annotate them, or call the "
+                f"give its sizes: {sizes_request(name, (*axes, 8))}, annotate them, or call the "
                 "kernel with tensors",
             )
         axes = (*axes, *given[len(axes) :])
@@ -181,13 +218,16 @@ def _tensor(
             f"the shape given for '{name}' has {len(given)} sizes, its annotation {len(axes)}",
             f"give {len(axes)} sizes",
         )
-    sizes = tuple(_size(name, axis, given, at) for at, axis in enumerate(axes))
+    sizes = tuple(_size(name, axes, given, at) for at in range(len(axes)))
     axis_names = tuple(str(axis) if isinstance(axis, NamedAxis) else None for axis in axes)
     return TensorSignature(dtype, sizes, axis_names)
 
 
-def _size(name: str, axis: object, given: tuple[int, ...] | None, at: int) -> int | None:
-    """The size that a binary may rely on in one axis; None for a dynamic one."""
+def _size(
+    name: str, axes: tuple[object, ...], given: tuple[int, ...] | None, at: int
+) -> int | None:
+    """The size that a binary may rely on in axis ``at``; None for a dynamic one."""
+    axis = axes[at]
     wanted = None if given is None else given[at]
     if isinstance(axis, int) and not isinstance(axis, StatusType):
         if wanted is not None and wanted != axis:
@@ -200,8 +240,8 @@ def _size(name: str, axis: object, given: tuple[int, ...] | None, at: int) -> in
         if wanted is None:
             _refuse(
                 f"the annotation of '{name}' leaves a static size open",
-                f"give its sizes (--shape {name}=4,8), write the size as a number, or call the "
-                "kernel with tensors",
+                f"give its sizes: {sizes_request(name, axes)}, write the size as a number, or call "
+                "the kernel with tensors",
             )
         return wanted
     return None

@@ -17,6 +17,7 @@ import libcst as cst
 from pypto._options import Options
 from pypto.elaborate import captures
 from pypto.elaborate import values as v
+from pypto.elaborate.advice import value_request
 from pypto.elaborate.builder import Builder
 from pypto.elaborate.captures import CapturedRead, Path, Unreadable
 from pypto.elaborate.diagnostics import Collector, NeedValue, Poisoned, refuse
@@ -180,11 +181,14 @@ class Frame:
         names = frozenset(s.name for s in symbols)
         unknown = sorted(names - self.context.values.keys())
         if unknown:
+            several = len(unknown) > 1
+            named = " and ".join(f"'{name}'" for name in unknown)
             refuse(
                 FeTypeError,
-                f"{purpose} needs the value of '{unknown[0]}' at compile time",
+                f"{purpose} needs the value{'s' * several} of {named} at compile time",
                 span,
-                help=f"name it: compile(values={{'{unknown[0]}': ...}}), or give it a default",
+                help=f"name {'them' if several else 'it'}: {value_request(unknown)}, or give "
+                f"{'them defaults' if several else 'it a default'}",
             )
         raise NeedValue(names)
 

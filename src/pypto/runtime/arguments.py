@@ -76,10 +76,16 @@ def classify(
     return CallSignature(names, tuple(found), alias_classes(tensors))
 
 
-def check_values(parameters: tuple[Parameter, ...], values: Mapping[str, object]) -> None:
-    """Refuse ``values``, by the names of scalars and constants, that no call could give."""
-    checked = (_classify(p, values[p.name], None) for p in parameters if p.name in values)
-    raise_diagnostics([found for found in checked if isinstance(found, Diagnostic)])
+def check_values(
+    parameters: tuple[Parameter, ...], values: Mapping[str, object]
+) -> dict[str, ParameterSignature]:
+    """The signatures of scalars and constants, by name, that ``values`` are given to.
+
+    Raises RtTypeError or RtValueError with all values that no call could give.
+    """
+    checked = {p.name: _classify(p, values[p.name], None) for p in parameters if p.name in values}
+    raise_diagnostics([found for found in checked.values() if isinstance(found, Diagnostic)])
+    return {n: found for n, found in checked.items() if not isinstance(found, Diagnostic)}
 
 
 def _classify(

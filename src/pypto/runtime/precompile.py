@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from pypto import _options, target
+from pypto import _dump, _options, target
 from pypto._options import Options, validate
-from pypto.error import Diagnostic, FeValueError
-from pypto.ir.signature import CallSignature
+from pypto.error import Diagnostic, FeValueError, raise_diagnostics
+from pypto.ir.signature import CallSignature, ConstantSignature
 from pypto.runtime.arguments import check_values
 from pypto.runtime.dispatch import build_kind
 from pypto.runtime.lookup import Request
@@ -53,10 +54,8 @@ def precompile(
     options = _options.resolve(decorator, scope=scope)
     if arch is not None:
         options = options.merged(validate("codegen_options", {"soc_version": arch}))
-    given = {p.name: p.default for p in parameters if p.default is not NO_DEFAULT}
-    check_values(parameters, values)
-    given.update(values)
-    signature = _signature(source, shapes, values)
+    given = {**_defaults(parameters), **values}
+    signature = _signature(source, parameters, shapes, values)
     chosen = _target(options)
     request = Request(source, signature, given, options, chosen, build_kind())
     if target == "source":
@@ -71,25 +70,63 @@ def _target(options: Options) -> target.Target:
 
 
 def _signature(
-    source: KernelSource, shapes: Mapping[str, tuple[int, ...]], values: Mapping[str, object]
+    source: KernelSource,
+    parameters: tuple[Parameter, ...],
+    shapes: Mapping[str, tuple[int, ...]],
+    values: Mapping[str, object],
 ) -> CallSignature:
     from pypto.elaborate.annotations import signature_of
 
-    signature = signature_of(source.function, values, shapes)
-    unknown = set(shapes) - set(signature.names)
-    if unknown:
-        raise FeValueError(
-            [
-                Diagnostic(
-                    FeValueError,
-                    FeValueError.default_code,
-                    f"no parameter is called {', '.join(map(repr, sorted(unknown)))}",
-                    expected=f"sizes of {', '.join(signature.names)}",
-                    got=f"shapes of {', '.join(sorted(shapes))}",
-                )
-            ]
+    tensors = [p.name for p in parameters if p.tensor is not None]
+    others = tuple(p for p in parameters if p.tensor is None)
+    problems = _unknown("shapes", shapes, tensors, "tensor")
+    problems += _unknown("values", values, [p.name for p in others], "scalar or constant")
+    problems += [_no_shape(name, given) for name, given in shapes.items() if not _is_shape(given)]
+    raise_diagnostics(problems)
+    known = check_values(others, {**_defaults(parameters), **values})
+    signature = signature_of(source.function, values, shapes, source)
+    # A number without an annotation stays a run-time scalar, as in a call.
+    found = zip(signature.names, signature.parameters, strict=True)
+    exact = tuple(known[n] if isinstance(p, ConstantSignature) else p for n, p in found)
+    return replace(signature, parameters=exact)
+
+
+def _defaults(parameters: tuple[Parameter, ...]) -> dict[str, object]:
+    return {p.name: p.default for p in parameters if p.default is not NO_DEFAULT}
+
+
+def _unknown(
+    argument: str, given: Mapping[str, object], names: list[str], kind: str
+) -> list[Diagnostic]:
+    """What is wrong with the names in ``compile(argument=given)``, where ``names`` are right."""
+    unknown = sorted(given.keys() - set(names))
+    if not unknown:
+        return []
+    return [
+        Diagnostic(
+            FeValueError,
+            FeValueError.default_code,
+            f"no {kind} parameter is called {', '.join(map(repr, unknown))}",
+            expected=f"{argument} of {', '.join(names)}" if names else f"no {argument}",
+            got=f"{argument} of {', '.join(sorted(given))}",
         )
-    return signature
+    ]
+
+
+def _is_shape(given: object) -> bool:
+    if not isinstance(given, list | tuple):
+        return False
+    return all(isinstance(size, int) and size >= 0 for size in given)
+
+
+def _no_shape(name: str, given: object) -> Diagnostic:
+    return Diagnostic(
+        FeValueError,
+        FeValueError.default_code,
+        f"the shape given for {name!r} is none",
+        expected="a tuple of sizes, each an int of 0 or more",
+        got=repr(given),
+    )
 
 
 def _write_source(request: Request, directory: str | None) -> tuple[str, str, str]:
@@ -98,9 +135,18 @@ def _write_source(request: Request, directory: str | None) -> tuple[str, str, st
     compilation = compile_kernel(
         request.source, request.signature, request.options, request.values, request.target
     )
-    folder = directory or os.getcwd()
-    os.makedirs(folder, exist_ok=True)
-    path = os.path.join(folder, compilation.source_file)
-    with open(path, "w", encoding="utf-8") as file:
-        file.write(compilation.display("ascendc"))
+    path = os.path.join(directory or _working_directory(), compilation.source_file)
+    _dump.write_file(
+        path,
+        compilation.display("ascendc"),
+        f"The Ascend C of '{compilation.name}'",
+        "name a directory that you can write: compile(directory=...).",
+    )
     return "", "compiled", path
+
+
+def _working_directory() -> str:
+    try:
+        return os.getcwd()
+    except OSError:  # it was removed: writing says so
+        return os.curdir
