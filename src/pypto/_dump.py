@@ -14,7 +14,7 @@ import sys
 import threading
 from collections.abc import Mapping
 
-from pypto._paths import reason
+from pypto._paths import absolute, reason
 from pypto._record import Record
 from pypto.error import Diagnostic, FeValueError, PyptoGeneralError
 
@@ -136,10 +136,12 @@ def debug_directory(*, fixed: bool) -> str:
     Otherwise a new directory for each process, in ``TILE_FWK_OUTPUT_DIR`` or ``output``.
     """
     if fixed:
-        return os.path.abspath(os.path.join(os.environ.get("ASCEND_WORK_PATH") or ".", "pypto"))
+        place = os.path.join(os.environ.get("ASCEND_WORK_PATH") or os.curdir, "pypto")
+        return absolute(place, "ASCEND_WORK_PATH")
     now = datetime.datetime.now()
     run = f"output_{now:%Y%m%d_%H%M%S_%f}_{os.getpid()}"
-    return os.path.abspath(os.path.join(os.environ.get("TILE_FWK_OUTPUT_DIR") or "output", run))
+    place = os.path.join(os.environ.get("TILE_FWK_OUTPUT_DIR") or "output", run)
+    return absolute(place, "TILE_FWK_OUTPUT_DIR")
 
 
 def _print(name: str, level: str, text: str) -> None:

@@ -6,7 +6,23 @@ import errno
 import os
 import stat
 
-__all__ = ["directory_problem", "reason"]
+from pypto.error import Diagnostic, PyptoGeneralError
+
+__all__ = ["absolute", "directory_problem", "reason"]
+
+
+def absolute(path: str, origin: str) -> str:
+    """``path`` from the root on. ``origin`` is the variable that names it, for the message.
+
+    Raises PyptoGeneralError where the working directory is gone.
+    """
+    try:
+        return os.path.abspath(path)
+    except OSError:
+        message = f"{origin} names {path} in the working directory, which was removed"
+        help = "change to another directory, or name the path from / on."
+        code = PyptoGeneralError.default_code
+        raise PyptoGeneralError([Diagnostic(PyptoGeneralError, code, message, help=help)]) from None
 
 
 def directory_problem(path: str) -> str | None:

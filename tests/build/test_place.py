@@ -46,6 +46,21 @@ def test_a_relative_cache_directory_is_fixed_at_the_start() -> None:
     assert read_environment({"PYPTO_CACHE_DIR": "c"}).cache_dir == os.path.abspath("c")
 
 
+def test_relative_directory_in_a_working_directory_that_is_gone(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    gone = tmp_path / "gone"
+    gone.mkdir()
+    monkeypatch.chdir(gone)
+    gone.rmdir()
+    with pytest.raises(PyptoGeneralError) as caught:
+        read_environment({"PYPTO_CACHE_DIR": "c"})
+    assert str(caught.value) == (
+        "ErrCode: F00003  PYPTO_CACHE_DIR names c in the working directory, which was removed\n"
+        "  help: change to another directory, or name the path from / on."
+    )
+
+
 def test_without_home_the_user_database_answers() -> None:
     import pwd
 

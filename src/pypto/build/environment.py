@@ -6,6 +6,7 @@ import functools
 import os
 from collections.abc import Mapping
 
+from pypto._paths import absolute
 from pypto._record import Record
 from pypto.error import PyptoGeneralError
 
@@ -28,7 +29,11 @@ class Environment(Record):
 
 
 def read_environment(environ: Mapping[str, str]) -> Environment:
-    """Read the variables from ``environ``. An empty variable counts as unset."""
+    """Read the variables from ``environ``. An empty variable counts as unset.
+
+    Raises PyptoGeneralError for a time-out that is no number of seconds, and for a relative cache
+    directory where the working directory is gone.
+    """
     return Environment(
         cache_dir=_cache_dir(environ),
         cxx=environ.get("CXX", "").strip() or None,
@@ -49,7 +54,7 @@ def _cache_dir(environ: Mapping[str, str]) -> str | None:
     if chosen:
         if home is not None and (chosen == "~" or chosen.startswith("~/")):
             chosen = home + chosen[1:]
-        return os.path.abspath(chosen)
+        return absolute(chosen, "PYPTO_CACHE_DIR")
     base = environ.get("XDG_CACHE_HOME", "")
     if os.path.isabs(base):  # the XDG rule: a relative path is invalid and ignored
         return os.path.join(os.path.normpath(base), "pypto")
