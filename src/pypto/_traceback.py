@@ -11,7 +11,7 @@ import types
 
 from pypto.error import PyptoError
 
-__all__ = ["full_tracebacks", "outside"]
+__all__ = ["full_tracebacks", "others", "outside"]
 
 _PACKAGE = os.path.join(os.path.dirname(os.path.abspath(__file__)), "")
 
@@ -33,12 +33,12 @@ def outside(error: PyptoError) -> PyptoError:
         if inner is None or id(inner) in seen:
             break
         seen.add(id(inner))
-        inner.__traceback__ = _others(inner.__traceback__)
+        inner.__traceback__ = others(inner.__traceback__)
     return error.with_traceback(None)
 
 
-def _others(traceback: types.TracebackType | None) -> types.TracebackType | None:
-    """The traceback without frames of this package."""
+def others(traceback: types.TracebackType | None) -> types.TracebackType | None:
+    """``traceback`` without the frames of this package."""
     kept = []
     while traceback is not None:
         if not traceback.tb_frame.f_code.co_filename.startswith(_PACKAGE):

@@ -11,6 +11,7 @@ import pytest
 from pypto import _dump
 from pypto._dump import DumpRequest
 from pypto.cli import run as run_module
+from pypto.cli import sample_arguments
 
 ECHO = "import sys\nprint(__name__, sys.argv)\n"
 
@@ -88,6 +89,12 @@ def test_dump_options(tmp_path: Path, arguments: list[str], request_: DumpReques
         (["missing.py"], "there is no file missing.py"),
         (["--dump"], "which file?"),
         (["program.py", "--dump-dir"], "--dump-dir needs a directory"),
+        (["program.py", "--dump-dir="], "--dump-dir needs a directory"),
+        (
+            ["program.py", "--dump-dir", "program.py/made"],
+            "--dump-dir cannot be used: program.py/made: program.py is not a directory; "
+            "name a directory that you can write",
+        ),
         (["program.py", "--dump=cpp"], "ErrCode: F00002  'cpp' is not a level that can be shown"),
     ],
 )
@@ -110,3 +117,21 @@ def test_help(capsys: pytest.CaptureFixture[str]) -> None:
     assert run_module.run(["--help"]) == 0
     assert capsys.readouterr().out.startswith("usage: pypto run FILE")
     assert run_module.run([]) == 2
+
+
+def test_a_sample_refuses_a_directory_that_cannot_be_written(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("file").touch()
+    for given, why in (
+        ("file", "--dump-dir cannot be used: file: file is not a directory"),
+        ("", "--dump-dir needs a directory"),
+    ):
+        monkeypatch.setattr(sys, "argv", ["sample.py", "--dump-dir", given])
+        with pytest.raises(SystemExit) as left:
+            sample_arguments("What it does.")
+        assert left.value.code == 2
+        assert capsys.readouterr().err == (
+            f"usage: sample.py [-h] [--dump [LEVELS]] [--dump-dir DIR]\nsample.py: error: {why}\n"
+        )

@@ -1,7 +1,7 @@
 """The command ``pypto``: run a program and show its kernels, compile ahead, look after the cache.
 
 Exit codes: 0 done; 1 something failed (a kernel that cannot be built, a problem found); 2 wrong
-usage, or not possible on this machine. ``run`` gives the program's own.
+usage, or not possible on this machine; 130 interrupted. ``run`` gives the program's own.
 """
 
 from __future__ import annotations
@@ -15,6 +15,9 @@ from pypto.error import PyptoError
 
 __all__ = ["main", "sample_arguments"]
 
+INTERRUPTED = 130
+"""The exit code of a program that Ctrl-C ended, as shells give it."""
+
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command with ``arguments`` (default: those of the process); the exit code."""
@@ -24,10 +27,13 @@ def main(arguments: Sequence[str] | None = None) -> int:
         from pypto.cli.run import run
 
         return run(given[1:])
+    from pypto.cli.frames import plain_warnings
+
     parser = _parser()
     parsed = parser.parse_args(given)
     try:
-        return _dispatch(parsed)
+        with plain_warnings():
+            return _dispatch(parsed)
     except PyptoError as error:
         print(error, file=sys.stderr)
         return 1
@@ -35,6 +41,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
         # The reader has gone (`pypto cache list | head`). Nobody wants the rest.
         sys.stderr.close()
         return 1
+    except KeyboardInterrupt:
+        return INTERRUPTED
 
 
 def _dispatch(parsed: argparse.Namespace) -> int:
@@ -102,7 +110,7 @@ def _parser() -> argparse.ArgumentParser:
 
 def sample_arguments(description: str | None) -> None:
     """Read the command line of a sample: ``--dump[=LEVELS]`` and ``--dump-dir DIR``."""
-    from pypto import _dump
+    from pypto import _dump, _paths
 
     parser = argparse.ArgumentParser(
         description=description, formatter_class=argparse.RawDescriptionHelpFormatter
@@ -122,4 +130,9 @@ def sample_arguments(description: str | None) -> None:
         levels = _dump.parse_levels(parsed.dump or "")
     except PyptoError as error:
         parser.error(str(error))
+    if parsed.dump_dir == "":
+        parser.error("--dump-dir needs a directory")
+    why = None if parsed.dump_dir is None else _paths.directory_problem(parsed.dump_dir)
+    if why is not None:
+        parser.error(f"--dump-dir cannot be used: {parsed.dump_dir}: {why}")
     _dump.set_request(_dump.DumpRequest(levels, parsed.dump_dir))

@@ -9,8 +9,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from pypto import _dump
+from pypto._paths import directory_problem
+from pypto.cli import INTERRUPTED
+from pypto.cli.files import check_text, opening_problem
 from pypto.cli.frames import show_exception
-from pypto.error import PyptoError
+from pypto.error import ParserError, PyptoError
 
 __all__ = ["USAGE", "run"]
 
@@ -45,6 +48,11 @@ def run(arguments: Sequence[str]) -> int:
     except (_UsageError, PyptoError) as error:
         print(f"usage: {USAGE}\npypto run: {error}", file=sys.stderr)
         return 2
+    try:
+        check_text(plan.file)
+    except ParserError as error:
+        print(f"pypto run: {error}", file=sys.stderr)
+        return 1
     if plan.dump is not None:
         _dump.set_request(plan.dump)
     return _execute(plan)
@@ -66,17 +74,33 @@ def _read(arguments: Sequence[str]) -> _Plan:
             if not equals and not mine:
                 raise _UsageError("--dump-dir needs a directory")
             directory = value if equals else mine.pop(0)
+            if not directory:
+                raise _UsageError("--dump-dir needs a directory")
         else:
             rest.append(word)
     if not rest:
         raise _UsageError("which file?")
     file, *own = rest
-    if not os.path.exists(file):
-        raise _UsageError(f"there is no file {file}")
+    _check_file(file)
     dump = None
     if levels is not None or directory is not None:
         dump = _dump.DumpRequest(_dump.parse_levels(levels or ""), directory)
+    why = None if directory is None else directory_problem(directory)
+    if why is not None:
+        raise _UsageError(
+            f"--dump-dir cannot be used: {directory}: {why}; name a directory that you can write"
+        )
     return _Plan(file, (*own, *passed), dump)
+
+
+def _check_file(file: str) -> None:
+    problem = opening_problem(file, regular=False)
+    if problem is None and os.path.isdir(file):
+        inside = os.path.join(file, "__main__.py")
+        if not os.path.exists(inside) and not os.path.exists(f"{inside}c"):
+            problem = f"{file} is a directory without a __main__.py; name a file in it"
+    if problem is not None:
+        raise _UsageError(problem)
 
 
 def _execute(plan: _Plan) -> int:
@@ -87,7 +111,7 @@ def _execute(plan: _Plan) -> int:
     except SystemExit as leaving:
         return _exit_code(leaving)
     except KeyboardInterrupt:
-        return 130
+        return INTERRUPTED
     except BaseException as error:
         show_exception(error)
         return 1
