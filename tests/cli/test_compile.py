@@ -14,8 +14,7 @@ import pypto
 from pypto.build.steps import prepare
 from pypto.build.store import open_store
 from pypto.build.toolchain import find_host_toolchain
-from pypto.cli import compile as compile_module
-from pypto.cli import main
+from pypto.cli import main, parameters
 
 KERNELS = """
 import pypto
@@ -51,6 +50,17 @@ def any_size(x: pypto.Tensor([pypto.STATIC, 64], pypto.DT_FP32),
     out[:] = x + 1
 """
 
+SAME = """
+import pypto
+
+def make(n):
+    @pypto.frontend.jit
+    def inner(x: pypto.Tensor([8], pypto.DT_FP32), out: pypto.Tensor([8], pypto.DT_FP32)):
+        out[:] = x * n
+    return inner
+
+one, two = make(1), make(2)
+"""
 
 SHAPE_FORM = "--shape takes NAME=SIZE,SIZE,... with sizes of 0 or more"
 
@@ -83,6 +93,7 @@ def folder(tmp_path: Path) -> Path:
     (tmp_path / "kernels.py").write_text(KERNELS)
     (tmp_path / "broken.py").write_text(BROKEN)
     (tmp_path / "sizes.py").write_text(OPEN)
+    (tmp_path / "same.py").write_text(SAME)
     (tmp_path / "nothing.py").write_text("X = 1\n")
     (tmp_path / "notes.txt").write_text("X = 1\n")
     return tmp_path
@@ -132,6 +143,57 @@ def test_source_alone(folder: Path) -> None:
     assert not (folder / "cache" / "entries").exists()
 
 
+def test_text_that_cannot_be_written(folder: Path) -> None:
+    (folder / "made" / "second.cpp").mkdir(parents=True)
+    done = _compile(folder, "kernels.py", "--target", "source", "--output", "made")
+    assert (done.returncode, done.stderr) == (1, "")
+    assert _states(done.stdout) == {"first": "compiled", "second": "failed"}
+    lines = [line for line in done.stdout.splitlines() if not line.startswith("first")]
+    assert lines == [
+        "second  failed  ",
+        "ErrCode: F00003  The Ascend C of 'second' cannot be written to made/second.cpp: "
+        "made/second.cpp is a directory",
+        "  help: name a directory that you can write: --output DIR.",
+        "2 kernels: 1 compiled, 0 cached, 1 failed",
+    ]
+
+
+def test_an_interrupt_while_kernels_are_compiled(
+    folder: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def interrupt(running: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.chdir(folder)
+    monkeypatch.setattr(sys, "path", [*sys.path])
+    monkeypatch.delitem(sys.modules, "kernels", raising=False)
+    monkeypatch.setattr("pypto.cli.compile.as_completed", interrupt)
+    assert main(["compile", "kernels.py", "--target", "source"]) == 130
+    assert capsys.readouterr() == ("", "")
+
+
+WARN = """
+import warnings
+from pypto.build.store import CacheStore
+from pypto.cli.frames import plain_warnings
+
+with plain_warnings():
+    CacheStore("/dev/null/cache").write_root()
+    warnings.warn_explicit("of others", UserWarning, "other.py", 3)
+"""
+
+
+def test_a_cache_that_cannot_be_made() -> None:
+    """The warning is a line of text, without a line of pypto."""
+    done = subprocess.run([sys.executable, "-c", WARN], capture_output=True, text=True)
+    assert done.stderr == (
+        "pypto: The cache directory /dev/null/cache cannot be used (Not a directory: "
+        "/dev/null/cache); kernels are built in a private temporary directory and rebuilt in the "
+        "next process. Set PYPTO_CACHE_DIR to a writable directory of your own.\n"
+        "other.py:3: UserWarning: of others\n"
+    )
+
+
 def test_sizes_that_annotations_leave_open(folder: Path) -> None:
     done = _compile(folder, "sizes.py")
     assert done.returncode == 1
@@ -157,11 +219,22 @@ def test_sizes_that_annotations_leave_open(folder: Path) -> None:
         (["kernels.py", "--shape", "x=4,-1"], f"{SHAPE_FORM}, got 'x=4,-1'"),
         (
             ["kernels.py", "--shape", "y=4"],
-            "--shape names y, which is a parameter of no kernel here; there are out, x",
+            "--shape names y, which is a tensor parameter of no kernel here; there are out, x",
         ),
         (
             ["kernels.py", "--output", "made"],
             "--output goes with --target source; binaries go to the cache",
+        ),
+        (["kernels.py", "--target", "source", "--output", ""], "--output needs a directory"),
+        (
+            ["kernels.py", "--target", "source", "--output", "notes.txt/made"],
+            "--output cannot be used: notes.txt/made: notes.txt is not a directory; "
+            "name a directory that you can write",
+        ),
+        (
+            ["same.py", "--target", "source"],
+            "the kernels one and two would both be written to inner.cpp; name one of them: "
+            "FILE_OR_MODULE:KERNEL",
         ),
         (["kernels.py", "-j", "0"], "-j needs a positive number of compilations, got 0"),
         (
@@ -199,7 +272,11 @@ def test_npu_without_cann_says_what_is_missing(
 
 
 def test_shapes() -> None:
-    assert compile_module._shapes(["x=4,8", "y=3", "z="]) == {"x": (4, 8), "y": (3,), "z": ()}
+    assert list(map(parameters._shape, ["x=4,8", "y=3", "z="])) == [
+        ("x", (4, 8)),
+        ("y", (3,)),
+        ("z", ()),
+    ]
 
 
 @pytest.mark.parametrize("place", ["raises.py", "raises"])

@@ -89,6 +89,14 @@ def _parser() -> argparse.ArgumentParser:
         help="sizes of a tensor parameter whose annotation leaves them open; may be repeated",
     )
     compile_parser.add_argument(
+        "--value",
+        action="append",
+        default=[],
+        metavar="NAME=VALUE",
+        help="value of a parameter that is no tensor, read as its annotation says: 4, 0.5, true, "
+        "text; may be repeated",
+    )
+    compile_parser.add_argument(
         "--output", metavar="DIR", help="where --target source writes (default: here)"
     )
     compile_parser.add_argument(
