@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from pathlib import Path
-from typing import Any, Optional
+from typing import Any, Literal, Optional
 
 import pytest
 
@@ -74,6 +74,9 @@ def _refused(file: str, capsys: pytest.CaptureFixture[str], *arguments: str) -> 
         ("true", Any, True),
         ("'text'", object, "text"),
         ("2.5", int | float, 2.5),
+        ("[1]", [int], [1]),
+        ("fast", Literal["fast", 2], "fast"),
+        ("2", Literal["fast", 2] | None, 2),
     ],
 )
 def test_values(text: str, annotation: Any, value: object) -> None:
@@ -89,6 +92,8 @@ def test_values(text: str, annotation: Any, value: object) -> None:
         ("", int, "an int, such as 4"),
         ("x", float, "a number, such as 0.5"),
         ("x", bool | None, "true or false, or None"),
+        ("x", Literal["fast", 2], "one of fast, 2"),
+        ("x", pypto.StatusType, f"one of {', '.join(pypto.StatusType.__members__)}"),
         ("x", Any, "a value as Python writes it: 4, 0.5, True, (1, 2), \"'text'\""),
     ],
 )

@@ -130,10 +130,11 @@ def _parsed(text: str, annotation: Any) -> object:
     kind = kinds[0] if len(kinds) == 1 else None
     if kind is str:
         return text
+    form = _FORMS.get(kind) if isinstance(kind, type) else None
     try:
-        return _number(text, kind) if kind in _FORMS else _object(text, kind)
+        return _object(text, kind) if form is None else _number(text, kind)
     except ValueError as error:
-        expected = _FORMS[kind] if kind in _FORMS else str(error)
+        expected = form or str(error)
         raise ValueError(f"{expected}, or None" if kinds != parts else expected) from None
 
 
@@ -146,7 +147,12 @@ def _number(text: str, kind: Any) -> object:
 
 
 def _object(text: str, kind: Any) -> object:
-    """A member of an enumeration by its name, else what Python makes of the text."""
+    """A member of an enumeration by its name, one of a Literal, else what Python makes of it."""
+    if typing.get_origin(kind) is typing.Literal:
+        allowed = {str(one): one for one in typing.get_args(kind)}
+        if text not in allowed:
+            raise ValueError(f"one of {', '.join(allowed)}")
+        return allowed[text]
     if isinstance(kind, type) and issubclass(kind, enum.Enum):
         member = kind.__members__.get(text.rpartition(".")[2])
         if member is None:
@@ -177,8 +183,9 @@ def advised(error: PyptoError, kernel: Any) -> str:
     kinds = {p.name: p.annotation for p in _parameters(kernel)}
 
     def value(name: str) -> str:
-        kind: Any = kinds.get(name)
-        return f"--value {name}={_EXAMPLES.get(kind, 'VALUE')}"
+        kind = kinds.get(name)
+        example = _EXAMPLES.get(kind) if isinstance(kind, type) else None
+        return f"--value {name}={example or 'VALUE'}"
 
     def values(found: re.Match[str]) -> str:
         return " ".join(map(value, re.findall(r"'(\w+)'", found[1])))
