@@ -217,6 +217,7 @@ def test_sizes_that_annotations_leave_open(folder: Path) -> None:
         (["kernels.py:third"], "kernels.py has no kernel 'third'; it has first, second"),
         (["kernels.py", "--shape", "x"], f"{SHAPE_FORM}, got 'x'"),
         (["kernels.py", "--shape", "x=4,-1"], f"{SHAPE_FORM}, got 'x=4,-1'"),
+        (["kernels.py", "--shape", "x=4", "--shape", "x=5"], "--shape names x twice"),
         (
             ["kernels.py", "--shape", "y=4"],
             "--shape names y, which is a tensor parameter of no kernel here; there are out, x",

@@ -43,8 +43,8 @@ def read_given(
     Raises NotPossible for a wrong form or name, FeValueError with all values that are not of the
     type that an annotation names.
     """
-    sizes = dict(map(_shape, shapes))
-    texts = dict(map(_value, values))
+    sizes = _once("--shape", map(_shape, shapes))
+    texts = _once("--value", map(_value, values))
     parameters = {name: _parameters(kernel) for name, kernel in kernels.items()}
     every = [p for found in parameters.values() for p in found]
     tensors = {p.name for p in every if p.tensor is not None}
@@ -78,6 +78,16 @@ def _parameters(kernel: Any) -> tuple[Parameter, ...]:
         return parameters_of(function, functools.partial(place_of, KernelSource.of(function)))
     except FeTypeError:
         return ()
+
+
+def _once(option: str, given: Iterable[tuple[str, Any]]) -> dict[str, Any]:
+    """``given`` by name. Raises NotPossible for a name that is given twice."""
+    found: dict[str, Any] = {}
+    for name, what in given:
+        if name in found:
+            raise NotPossible(f"{option} names {name} twice")
+        found[name] = what
+    return found
 
 
 def _shape(text: str) -> tuple[str, tuple[int, ...]]:
