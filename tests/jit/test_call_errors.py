@@ -348,3 +348,24 @@ def test_errors_of_others_keep_their_frames(modules: Modules) -> None:
     with watch(), pytest.raises(RuntimeError, match="mine") as caught:
         made.k(X, X.clone(), Index())
     assert traceback.extract_tb(caught.value.__traceback__)[-1].name == "__index__"
+
+
+def test_a_subclass_of_tensor_that_answers_nothing(modules: Modules) -> None:
+    class Mute(torch.Tensor):
+        @classmethod
+        def __torch_function__(cls, *_: object, **__: object) -> object:
+            raise RuntimeError("mine")
+
+    kernel = modules.kernel("o[:] = x")
+    mute = torch.zeros(8).as_subclass(Mute)
+    with pytest.raises(pypto.PyptoError) as caught:
+        kernel(mute, torch.zeros(8))
+    where = f"{modules.directory}/m1.py"
+    assert str(caught.value).replace(where, "m1.py") == (
+        "ErrCode: F00001  argument 'x' is of Mute, a subclass of torch.Tensor that may give it "
+        "another meaning\n"
+        "  expected  tensor of float32, shape [8]\n"
+        "  got       Mute of float32, shape [8], on cpu\n"
+        "  annotated at m1.py:5:10\n"
+        "  help: x.as_subclass(torch.Tensor) is the plain tensor"
+    )

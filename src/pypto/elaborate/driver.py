@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from types import CodeType
+from types import FunctionType
 
 from pypto._options import Options
 from pypto._recursion import deep_recursion
@@ -56,11 +56,11 @@ def elaborate(
     """
     options = options or Options()
     given = dict(values or {})
-    parsed: dict[CodeType, ParsedFunction] = {}
+    parsed: dict[FunctionType, ParsedFunction] = {}
     specialised: frozenset[str] = frozenset()
     with deep_recursion():
         kernel = parse(source)
-        parsed[kernel.function.__code__] = kernel
+        parsed[kernel.function] = kernel
         while True:
             context = Context(given, EXPRESSIONS, STATEMENTS, options=options)
             context.parsed.update(parsed)

@@ -79,7 +79,8 @@ def _check_callable(frame: Frame, function: types.FunctionType, path: Path, span
     callers = [frame]
     while callers[-1].caller is not None:
         callers.append(callers[-1].caller)
-    if any(caller.parsed.function.__code__ is code for caller in callers):
+    # Functions, not their code: those that one factory makes share it, and are not the same.
+    if any(caller.parsed.function is function for caller in callers):
         chain = [caller.parsed.function.__name__ for caller in reversed(callers)]
         refuse(
             FeError,
@@ -94,14 +95,14 @@ def _check_callable(frame: Frame, function: types.FunctionType, path: Path, span
 def parse_helper(frame: Frame, function: types.FunctionType, span: Span) -> ParsedFunction:
     """The parsed text of ``function``; what it may not use is reported once."""
     context = frame.context
-    known = context.parsed.get(function.__code__)
+    known = context.parsed.get(function)
     if known is not None:
         return known
     try:
         parsed = parse(KernelSource.of(function), context.label(function))
     except PyptoError as error:
         raise type(error)([replace(d, span=d.span or span) for d in error.diagnostics]) from None
-    context.parsed[function.__code__] = parsed
+    context.parsed[function] = parsed
     place = frame.place or span
     notes = (f"in '{parsed.text.label}', called at {span.location}", *frame.call_notes())
     for diagnostic in check(parsed):

@@ -63,7 +63,7 @@ class Context:
     builder: Builder = field(default_factory=Builder)
     collector: Collector = field(default_factory=Collector)
     reads: dict[Path, CapturedRead] = field(default_factory=dict)
-    parsed: dict[types.CodeType, ParsedFunction] = field(default_factory=dict)
+    parsed: dict[types.FunctionType, ParsedFunction] = field(default_factory=dict)
     options: Options = field(default_factory=Options)
     rebindings: list[Rebinding] = field(default_factory=list)
     replaced: dict[Value, Replaced] = field(default_factory=dict)

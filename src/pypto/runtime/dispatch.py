@@ -21,7 +21,7 @@ from pypto.runtime import cpu
 from pypto.runtime.arguments import bind, classify, normalise, plain_scalars, variant_params
 from pypto.runtime.lookup import Found, Request
 from pypto.runtime.parameters import NO_DEFAULT, Parameter
-from pypto.runtime.tensor_checks import is_tensor
+from pypto.runtime.tensor_checks import is_plain_tensor
 from pypto.runtime.tools import PROCESS
 
 if TYPE_CHECKING:
@@ -294,7 +294,7 @@ def _debug_directory(options: Options) -> str | None:
 
 def _staging(options: Options, values: tuple[object, ...]) -> cpu.DeviceStaging | None:
     """How the call's tensors reach the CPU twin; refuses what the NPU would have to run."""
-    devices = {str(v.device.type) for v in values if is_tensor(v)}
+    devices = {str(v.device.type) for v in values if is_plain_tensor(v)}
     mode = options.run_mode
     launches = options.compile_stage == CompStage.ALL_COMPLETE
     if launches and (mode == RunMode.NPU or (mode is None and "npu" in devices)):

@@ -18,7 +18,7 @@ from pypto.runtime.parameters import Parameter
 if TYPE_CHECKING:
     import torch
 
-__all__ = ["Staging", "check_tensor", "describe", "is_tensor"]
+__all__ = ["Staging", "check_tensor", "describe", "is_plain_tensor", "is_tensor"]
 
 MAX_RANK = 5
 
@@ -42,13 +42,20 @@ def is_tensor(value: object) -> TypeGuard[torch.Tensor]:
     return torch_module is not None and isinstance(value, torch_module.Tensor)
 
 
+def is_plain_tensor(value: object) -> TypeGuard[torch.Tensor]:
+    """Whether ``value`` is a tensor of torch's own classes; a subclass may answer in its own way
+    whatever it is asked."""
+    torch_module = sys.modules.get("torch")
+    return torch_module is not None and type(value) in (
+        torch_module.Tensor,
+        torch_module.nn.Parameter,
+    )
+
+
 def describe(value: object) -> str:
     """A value as messages show it: dtype, shape and device of a tensor, else type and value."""
     if is_tensor(value):
-        name = "tensor" if type(value).__name__ == "Tensor" else type(value).__name__
-        dtype = str(value.dtype).removeprefix("torch.")
-        shape = "nested" if value.is_nested else list(value.shape)
-        return f"{name} of {dtype}, shape {shape}, on {value.device}"
+        return _describe_tensor(value)
     if value is None:
         return "None"
     kind = type(value).__name__
@@ -59,6 +66,16 @@ def describe(value: object) -> str:
     except Exception:  # the user's __repr__; the message must not depend on it
         text = object.__repr__(value)
     return f"{kind} {text if len(text) <= 60 else text[:57] + '...'}"
+
+
+def _describe_tensor(value: torch.Tensor) -> str:
+    import torch
+
+    name = "tensor" if type(value).__name__ == "Tensor" else type(value).__name__
+    with torch._C.DisableTorchFunctionSubclass():  # what it is, not what a subclass makes of it
+        dtype = str(value.dtype).removeprefix("torch.")
+        shape = "nested" if value.is_nested else list(value.shape)
+        return f"{name} of {dtype}, shape {shape}, on {value.device}"
 
 
 def check_tensor(
@@ -140,7 +157,7 @@ def _check_kind(parameter: Parameter, value: torch.Tensor, staged: bool) -> Diag
         return _diagnostic(RtTypeError, parameter, value, message, help=help)
 
     name = parameter.name
-    if not staged and type(value) not in (torch.Tensor, torch.nn.Parameter):
+    if not staged and not is_plain_tensor(value):
         kind = type(value).__name__
         if kind == "FakeTensor":
             return refuse("is a FakeTensor: it has no data")

@@ -79,7 +79,8 @@ inline double FloorDiv(double a, double b, int32_t& error)
         return 0;
     }
     // As CPython: from the remainder, so that the quotient is integral where it can be.
-    const double quotient = (a - FloorMod(a, b, error)) / b;
+    const double remainder = __builtin_fmod(a, b);
+    const double quotient = (a - remainder) / b - ((a < 0) != (b < 0) && remainder != 0 ? 1.0 : 0.0);
     if (quotient == 0) {
         return __builtin_copysign(0.0, a / b);
     }
@@ -98,7 +99,7 @@ inline double TrueDiv(double a, double b, int32_t& error)
 
 inline double Pow(double a, double b, int32_t& error)
 {
-    if (a == 0 && b < 0) {
+    if (a == 0 && b < 0 && b > -__builtin_inf()) {
         error = PYPTO_DIVISION;
         return 0;
     }
