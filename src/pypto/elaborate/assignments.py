@@ -85,25 +85,32 @@ def bind(frame: Frame, name: str, item: Item, span: Span) -> None:
 
 
 def _unpack(frame: Frame, target: cst.Tuple | cst.List, item: Item, source: Span) -> None:
-    if any(isinstance(element, cst.StarredElement) for element in target.elements):
-        raise Poisoned  # reported by the syntax check
-    wanted = len(target.elements)
+    """Each part to its target; a starred one gets a list of those that the others leave."""
+    elements = target.elements
+    stars = [i for i, e in enumerate(elements) if isinstance(e, cst.StarredElement)]
+    wanted, least = len(elements) - len(stars), "at least " if stars else ""
+    names = "1 name" if wanted == 1 else f"{wanted} names"
+    stand = "stands" if wanted == 1 else "stand"
     parts = None if is_tensor(item) else items_of(frame, item, source)
     if parts is None:
         refuse(
-            FeTypeError, f"this value cannot be unpacked into {wanted} names", source,
-            expected=f"a tuple or list of {wanted}", got=v.describe(item),
+            FeTypeError, f"this value cannot be unpacked into {least}{names}", source,
+            expected=f"a tuple or list of {least}{wanted}", got=v.describe(item),
             help="a kernel cannot take the rows of a tensor apart" if is_tensor(item) else None,
         )  # fmt: skip
-    if len(parts) != wanted:
+    if len(parts) < wanted or (len(parts) > wanted and not stars):
         refuse(
             FeValueError,
-            f"this value has {len(parts)} items, and {wanted} names stand on the left",
+            f"this value has {len(parts)} items, and {least}{names} {stand} on the left",
             source,
-            expected=f"{wanted} items",
+            expected=f"{least}{wanted} items",
             got=v.describe(item),
         )
-    for element, part in zip(target.elements, parts, strict=True):
+    if stars:
+        (star,) = stars  # Python has refused a second one
+        behind = star + len(parts) - wanted
+        parts[star:behind] = [Sequence(parts[star:behind], True)]
+    for element, part in zip(elements, parts, strict=True):
         assign(frame, element.value, part, source)
 
 

@@ -18,7 +18,7 @@ from pypto.elaborate.source import KernelSource
 from pypto.elaborate.statements import STATEMENTS, ReturnSignal, execute
 from pypto.elaborate.syntax import check
 from pypto.elaborate.values import Item, Known, Scalar
-from pypto.error import Diagnostic, ParserError, Span, raise_diagnostics
+from pypto.error import Diagnostic, ParserError, Span, VerifyError, raise_diagnostics
 from pypto.ir.expr import Expr, Symbol, apply, const
 from pypto.ir.signature import CallSignature, ConstantSignature, ScalarSignature, TensorSignature
 from pypto.ir.tensor import Buffer, Kernel, Param, TensorType
@@ -91,6 +91,7 @@ def _run(
         execute(frame, kernel.node.body)
     except ReturnSignal:
         pass  # a bare return ends the kernel
+    _check_skipped(context)
     _check_outputs(context, kernel, buffers)
     raise_diagnostics(context.collector.in_order())
     made = Kernel(
@@ -180,6 +181,19 @@ def _param(
         return Param(name, index, "constant", None, context.values[name])
     assert isinstance(given, ScalarSignature)
     return Param(name, index, "int" if given.kind == "int" else "float", None)
+
+
+# --- statements that were left out ---
+
+
+def _check_skipped(context: Context) -> None:
+    """Every statement that was left out follows from an error that is reported."""
+    if context.skipped is None or context.collector:
+        return
+    message = "this statement was left out without a message: this is a defect of pypto"
+    help = "please report it with the text of the kernel"
+    code = VerifyError.default_code
+    raise VerifyError([Diagnostic(VerifyError, code, message, context.skipped, help=help)])
 
 
 # --- outputs ---

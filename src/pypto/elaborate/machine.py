@@ -70,6 +70,7 @@ class Context:
     names: frozenset[str] = frozenset()  # of the kernel's parameters
     axes: dict[str, Symbol] = field(default_factory=dict)  # named dynamic axes
     steps: int = 0  # iterations of unrolled loops
+    skipped: Span | None = None  # the first statement that was left out because of an error
 
     def label(self, function: types.FunctionType) -> str:
         """A name for ``function`` that no other function of this kernel has."""

@@ -74,7 +74,7 @@ def execute(frame: Frame, node: cst.CSTNode) -> None:
         handler(frame, node)
         return
     except Poisoned:
-        pass
+        frame.context.skipped = frame.context.skipped or frame.span(node)
     except PyptoError as error:
         _collect(frame, node, error.diagnostics)
     except RecursionError:

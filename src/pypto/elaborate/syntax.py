@@ -184,11 +184,3 @@ def _special(function: ParsedFunction, node: cst.CSTNode) -> Iterator[Diagnostic
         yield _unsupported(
             "a kernel cannot use a bare raise", function, node, "name the error: raise ValueError()"
         )
-    if isinstance(node, cst.AssignTarget | cst.For):
-        target = node.target
-        if isinstance(target, cst.Tuple | cst.List):
-            for element in target.elements:
-                if isinstance(element, cst.StarredElement):
-                    help = "name every item of the tuple"
-                    message = "a kernel cannot use a starred assignment target"
-                    yield _unsupported(message, function, element, help)
