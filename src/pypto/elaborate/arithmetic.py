@@ -13,7 +13,15 @@ from pypto.elaborate import advice
 from pypto.elaborate import values as v
 from pypto.elaborate.diagnostics import Poisoned, refuse
 from pypto.elaborate.machine import Frame
-from pypto.elaborate.scalars import as_number, from_python, number, python_call
+from pypto.elaborate.scalars import (
+    MAX_LENGTH,
+    as_number,
+    dict_of,
+    from_python,
+    items_of,
+    number,
+    python_call,
+)
 from pypto.elaborate.tensors import apply_operation
 from pypto.elaborate.values import Item, Known, Mapping, Scalar, Sequence, is_tensor, scalar
 from pypto.error import FeError, FeNotImplementedError, FeTypeError, FeValueError, Span
@@ -26,7 +34,6 @@ __all__ = [
     "binary",
     "boolean",
     "compare",
-    "items_of",
     "operand",
     "truth",
     "unary",
@@ -70,7 +77,6 @@ _PLAIN = (
 )  # fmt: skip
 INT64 = range(-(2**63), 2**63)
 _MAX_BITS = 1 << 16
-_MAX_LENGTH = 1 << 20
 
 
 def operand(frame: Frame, item: Item, span: Span) -> Expr | None:
@@ -97,6 +103,10 @@ def binary(frame: Frame, sign: type, a: Item, b: Item, node: cst.CSTNode) -> Ite
         joined = _sequence_operator(frame, symbol, a, b, span)
         if joined is not None:
             return joined
+    if symbol == "|" and (isinstance(a, Mapping) or isinstance(b, Mapping)):
+        first, second = dict_of(frame, a, span), dict_of(frame, b, span)
+        if first is not None and second is not None:
+            return Mapping({**first, **second})
     what = f"the operator {symbol}"
     x, y = frame.python(a, span, what), frame.python(b, span, what)
     _check_plain(frame, what, span, (x, a), (y, b))
@@ -170,7 +180,7 @@ def _sequence_operator(frame: Frame, symbol: str, a: Item, b: Item, span: Span) 
         sequence, times = (a, b) if isinstance(a, Sequence) else (b, a)
         count = frame.python(times, span, "repeating a list")
         if isinstance(sequence, Sequence) and isinstance(count, int):
-            if count * len(sequence.items) > _MAX_LENGTH:
+            if count * len(sequence.items) > MAX_LENGTH:
                 refuse(FeValueError, "the repeated list is too long for compile time", span)
             return Sequence(sequence.items * count, sequence.mutable)
     return None
@@ -180,22 +190,6 @@ def _is_list(item: Item) -> bool:
     if isinstance(item, Sequence):
         return item.mutable
     return isinstance(item, Known) and isinstance(item.value, list)
-
-
-def items_of(frame: Frame, item: Item, span: Span) -> list[Item] | None:
-    """The items of a list, tuple, range, string or dict; None when there are none to see."""
-    if isinstance(item, Sequence):
-        return list(item.items)
-    if isinstance(item, Mapping):
-        return [Known(key) for key in item.items]
-    if isinstance(item, Known) and isinstance(
-        item.value, list | tuple | range | str | dict | set | frozenset | bytes
-    ):
-        value = frame.use(item, span)
-        if isinstance(value, range) and len(value) > _MAX_LENGTH:
-            refuse(FeValueError, f"{value!r} is too long for compile time", span)
-        return [from_python(part) for part in value]
-    return None
 
 
 def _check_plain(frame: Frame, what: str, span: Span, *pairs: tuple[object, Item]) -> None:
@@ -225,7 +219,7 @@ def _check_size(symbol: str, x: object, y: object, span: Span) -> None:
     elif symbol == "*":
         for text, times in ((x, y), (y, x)):
             if isinstance(text, str | bytes | tuple | list) and isinstance(times, int):
-                too_big = len(text) * times > _MAX_LENGTH
+                too_big = len(text) * times > MAX_LENGTH
     if too_big:
         refuse(FeValueError, f"the result of {symbol} is too large for compile time", span)
 

@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import libcst as cst
 
 from pypto.elaborate import values as v
-from pypto.elaborate.arithmetic import BINARY, binary, items_of
 from pypto.elaborate.captures import path_text
 from pypto.elaborate.diagnostics import Poisoned, refuse
-from pypto.elaborate.machine import Frame, Rebinding, Replaced, identifier
+from pypto.elaborate.machine import Frame, Rebinding, identifier
 from pypto.elaborate.methods import refuse_shape_change
-from pypto.elaborate.scalars import python_call
-from pypto.elaborate.subscripts import is_whole
+from pypto.elaborate.scalars import items_of, python_call
+from pypto.elaborate.subscripts import is_whole, key_behind
 from pypto.elaborate.tensors import write
 from pypto.elaborate.values import Item, Known, Sequence, is_tensor
 from pypto.error import (
@@ -22,9 +23,9 @@ from pypto.error import (
     Span,
     UnsupportedSyntaxError,
 )
-from pypto.ir.tensor import Buffer, Value
+from pypto.ir.tensor import Buffer
 
-__all__ = ["annotated_assignment", "assign", "assignment", "augmented_assignment", "delete"]
+__all__ = ["annotated_assignment", "assign", "assignment", "delete", "store"]
 
 
 def assignment(frame: Frame, node: cst.Assign) -> None:
@@ -60,7 +61,8 @@ def assign(frame: Frame, target: cst.CSTNode, item: Item, source: Span) -> None:
     elif isinstance(target, cst.Tuple | cst.List):
         _unpack(frame, target, item, source)
     elif isinstance(target, cst.Subscript):
-        _store(frame, target, item)
+        owner = frame.evaluate(target.value)
+        store(frame, target, owner, key_behind(frame, target, owner), item)
     elif isinstance(target, cst.Attribute):
         owner = frame.evaluate(target.value)
         refuse(
@@ -114,34 +116,28 @@ def _unpack(frame: Frame, target: cst.Tuple | cst.List, item: Item, source: Span
         assign(frame, element.value, part, source)
 
 
-def _store(frame: Frame, target: cst.Subscript, item: Item) -> None:
-    owner = frame.evaluate(target.value)
+def store(
+    frame: Frame, target: cst.Subscript, owner: Item, key: Any, item: Item, help: str | None = None
+) -> None:
+    """``owner[key] = item``, where ``target`` is the text of ``owner[key]``."""
     span = frame.span(target)
     if is_tensor(owner):
-        if is_whole(frame, target, owner):
-            write(
-                frame, owner, item, _whole_statement(frame, span), frame.span(target.value).text()
-            )
-            return
-        refuse(
-            FeNotImplementedError,
-            "writing a part of a tensor is not available in this version",
-            span,
-            help=f"write the whole tensor: {frame.span(target.value).text()}[:] = ...",
-        )
-    if (isinstance(owner, Sequence) and owner.mutable) or isinstance(owner, v.Mapping):
-        if isinstance(owner, Sequence) and owner.shape:
+        _store_tensor(frame, target, owner, item)
+    elif isinstance(owner, v.Mapping):
+        python_call(hash, span, key)
+        owner.items[key] = item
+    elif isinstance(owner, Sequence) and owner.mutable:
+        if owner.shape:
             refuse_shape_change(span)
-        key = _single_key(frame, target)
-        if isinstance(owner, v.Mapping):
-            python_call(hash, span, key)
-            owner.items[key] = item
-            return
+        if isinstance(key, slice):
+            refuse(
+                FeNotImplementedError, "a slice of a list cannot be assigned", span,
+                help="assign the items one by one, or make a new list",
+            )  # fmt: skip
         if not isinstance(key, int) or not -len(owner.items) <= key < len(owner.items):
             refuse(FeValueError, f"index {key!r} is outside a list of {len(owner.items)}", span)
         owner.items[key] = item
-        return
-    if isinstance(owner, Known) and owner.origin is not None:
+    elif isinstance(owner, Known) and owner.origin is not None:
         refuse(
             FeError,
             f"a kernel cannot change '{path_text(owner.origin)}', which stands outside of it",
@@ -149,58 +145,26 @@ def _store(frame: Frame, target: cst.Subscript, item: Item) -> None:
             code="F00007",
             help="make a new list or dict in the kernel, or change the object outside",
         )
-    refuse(
-        FeTypeError, f"items of {v.describe(owner)} cannot be assigned", span,
-        expected="a tensor, or a list or dict made in the kernel",
-    )  # fmt: skip
-
-
-def _whole_statement(frame: Frame, span: Span) -> Span:
-    """The statement being executed, when the write is in this function; else the target."""
-    return frame.place if frame.caller is None and frame.place is not None else span
-
-
-def _single_key(frame: Frame, target: cst.Subscript) -> object:
-    if len(target.slice) == 1 and isinstance(target.slice[0].slice, cst.Index):
-        return frame.known(target.slice[0].slice.value, "an index")
-    refuse(FeTypeError, "one index is expected here", frame.span(target))
-
-
-def augmented_assignment(frame: Frame, node: cst.AugAssign) -> None:
-    """``target += value``: in place for tensors that are memory and for lists made here."""
-    sign = _AUGMENTED[type(node.operator)]
-    target = node.target
-    old = frame.evaluate(target)
-    value = frame.evaluate(node.value)
-    span = frame.span(node)
-    if isinstance(old, Sequence) and old.mutable and sign is cst.Add:
-        if old.shape:
-            refuse_shape_change(span)
-        more = items_of(frame, value, frame.span(node.value))
-        if more is None:
-            refuse(FeTypeError, "only a list or tuple can be added to a list", span)
-        old.items.extend(more)
-        return
-    if isinstance(old, Known) and isinstance(old.value, list | dict | set):
-        what = f"'{path_text(old.origin)}'" if old.origin else "an object made outside"
+    else:
         refuse(
-            FeError, f"a kernel cannot change {what} in place", span, code="F00007",
-            help="write name = name + [...], which makes a new list",
+            FeTypeError, f"items of {v.describe(owner)} cannot be assigned", span,
+            expected="a tensor, or a list or dict made in the kernel", help=help,
         )  # fmt: skip
-    frame.hint = (node, identifier(target)) if isinstance(target, cst.Name) else None
-    item = binary(frame, sign, old, value, node)
-    frame.hint = None
-    if isinstance(old, Buffer) and isinstance(target, cst.Name):
-        # As in torch, an augmented assignment to a tensor writes into it.
-        write(frame, old, item, span, identifier(target))
-        return
-    if isinstance(old, Value):
-        text, symbol = frame.span(target).text(), BINARY[sign][0]
-        frame.context.replaced[old] = Replaced(text, symbol, span, frame.call_notes())
-    assign(frame, target, item, span)
 
 
-_AUGMENTED: dict[type, type] = {getattr(cst, f"{sign.__name__}Assign"): sign for sign in BINARY}
+def _store_tensor(frame: Frame, target: cst.Subscript, owner: Item, item: Item) -> None:
+    """``owner[:] = item``, of the whole tensor."""
+    span, text = frame.span(target), frame.span(target.value).text()
+    if not is_whole(frame, target, owner):
+        refuse(
+            FeNotImplementedError,
+            "writing a part of a tensor is not available in this version",
+            span,
+            help=f"write the whole tensor: {text}[:] = ...",
+        )
+    # The place is the statement being executed, when the write is in this function.
+    own = frame.caller is None and frame.place is not None
+    write(frame, owner, item, frame.place if own and frame.place else span, text)
 
 
 def delete(frame: Frame, node: cst.Del) -> None:

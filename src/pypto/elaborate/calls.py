@@ -12,7 +12,6 @@ import libcst as cst
 from pypto import _options
 from pypto._options.state import warn
 from pypto.elaborate import values as v
-from pypto.elaborate.arithmetic import items_of
 from pypto.elaborate.captures import path_text
 from pypto.elaborate.diagnostics import refuse
 from pypto.elaborate.helpers import call_helper
@@ -20,7 +19,7 @@ from pypto.elaborate.intrinsics import call_builtin, call_pure
 from pypto.elaborate.machine import Frame, identifier
 from pypto.elaborate.methods import call_method
 from pypto.elaborate.purity import is_foreign, is_pure, why_impure
-from pypto.elaborate.scalars import from_python, python_call
+from pypto.elaborate.scalars import dict_of, from_python, items_of, python_call
 from pypto.elaborate.tensors import Argument, apply_operation
 from pypto.elaborate.values import Item, Known, Method
 from pypto.error import FeTypeError, PyptoError, Span
@@ -98,16 +97,9 @@ def _arguments(frame: Frame, node: cst.Call) -> tuple[list[Argument], dict[str, 
 
 
 def _keywords(frame: Frame, item: Item, span: Span) -> dict[str, Item]:
-    if isinstance(item, v.Mapping):
-        found = dict(item.items)
-    else:
-        value = frame.python(item, span, "** in a call")
-        if not isinstance(value, dict):
-            refuse(
-                FeTypeError, "only a dict can stand behind ** in a call", span,
-                got=v.describe(item),
-            )  # fmt: skip
-        found = {key: from_python(part) for key, part in value.items()}
+    found = dict_of(frame, item, span)
+    if found is None:
+        refuse(FeTypeError, "only a dict can stand behind ** in a call", span, got=v.describe(item))
     names = [key for key in found if isinstance(key, str)]
     if len(names) != len(found):
         refuse(FeTypeError, "the keys of a dict behind ** must be strings", span)

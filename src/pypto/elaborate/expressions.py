@@ -14,21 +14,13 @@ import libcst as cst
 
 from pypto.elaborate import advice
 from pypto.elaborate import values as v
-from pypto.elaborate.arithmetic import (
-    binary,
-    boolean,
-    compare,
-    items_of,
-    operand,
-    truth,
-    unary,
-)
+from pypto.elaborate.arithmetic import binary, boolean, compare, operand, truth, unary
 from pypto.elaborate.calls import evaluate_call
 from pypto.elaborate.captures import Unreadable, path_text
 from pypto.elaborate.diagnostics import Poisoned, refuse
 from pypto.elaborate.machine import Evaluate, Frame, identifier
 from pypto.elaborate.methods import has_method
-from pypto.elaborate.scalars import as_number, python_call
+from pypto.elaborate.scalars import as_number, items_of, python_call
 from pypto.elaborate.subscripts import evaluate_subscript
 from pypto.elaborate.tensors import tensor_attribute
 from pypto.elaborate.values import Item, Known, Mapping, Method, Scalar, Sequence, scalar
@@ -231,7 +223,7 @@ def _list(frame: Frame, node: cst.List) -> Item:
 def _set(frame: Frame, node: cst.Set) -> Item:
     span = frame.span(node)
     parts = [frame.python(item, span, "an item of a set") for item in _items(frame, node)]
-    return Known(frozenset(python_call(set, span, parts)))
+    return Known(python_call(set, span, parts))
 
 
 def _dict(frame: Frame, node: cst.Dict) -> Item:

@@ -6,11 +6,11 @@ from typing import Any, NoReturn
 
 from pypto.elaborate import advice
 from pypto.elaborate import values as v
-from pypto.elaborate.arithmetic import items_of, operand
+from pypto.elaborate.arithmetic import operand
 from pypto.elaborate.diagnostics import refuse
 from pypto.elaborate.machine import Frame
 from pypto.elaborate.purity import SYMBOLIC
-from pypto.elaborate.scalars import as_number, from_python, python_call
+from pypto.elaborate.scalars import as_number, from_python, items_of, python_call
 from pypto.elaborate.tensors import Argument
 from pypto.elaborate.values import Item, Known, Scalar, Sequence, is_tensor, scalar
 from pypto.error import FeNotImplementedError, FeTypeError, FeValueError, Span, TileError

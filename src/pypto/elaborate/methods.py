@@ -5,12 +5,11 @@ from __future__ import annotations
 from typing import NoReturn
 
 from pypto.elaborate import values as v
-from pypto.elaborate.arithmetic import items_of
 from pypto.elaborate.captures import path_text
 from pypto.elaborate.diagnostics import Poisoned, refuse
 from pypto.elaborate.machine import Frame
 from pypto.elaborate.purity import METHODS, MUTATORS
-from pypto.elaborate.scalars import from_python, python_call
+from pypto.elaborate.scalars import dict_of, from_python, items_of, python_call
 from pypto.elaborate.tensors import Argument, apply_operation, write
 from pypto.elaborate.values import Item, Known, Mapping, Method, Sequence
 from pypto.error import FeError, FeTypeError, Span
@@ -81,12 +80,16 @@ def refuse_shape_change(span: Span) -> NoReturn:
 
 def _refuse_mutation(receiver: Known, name: str, span: Span) -> NoReturn:
     what = f"'{path_text(receiver.origin)}'" if receiver.origin else "an object made outside"
+    help = "make a new list or dict in the kernel, or change the object outside"
+    if isinstance(receiver.value, set):
+        what = what if receiver.origin else "a set"
+        help = "make a new set: name = name | {...}, or another operator"
     refuse(
         FeError,
         f"a kernel cannot change {what}: {name} would run once, while compiling",
         span,
         code="F00007",
-        help="make a new list or dict in the kernel, or change the object outside",
+        help=help,
     )
 
 
@@ -190,14 +193,10 @@ def _dict_method(
         return Sequence([Sequence([Known(k), item], False) for k, item in items.items()], True)
     if name == "update":
         _count(name, positional, 1, 1, span)
-        other = positional[0][0]
-        if isinstance(other, Mapping):
-            items.update(other.items)
-        else:
-            plain = frame.python(*positional[0], name)
-            if not isinstance(plain, dict):
-                refuse(FeTypeError, "update takes a dict", positional[0][1])
-            items.update({key: from_python(part) for key, part in plain.items()})
+        more = dict_of(frame, *positional[0])
+        if more is None:
+            refuse(FeTypeError, "update takes a dict", positional[0][1])
+        items.update(more)
         return Known(None)
     _count(name, positional, 1, 2, span)
     key = frame.python(*positional[0], name)

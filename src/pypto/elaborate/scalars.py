@@ -8,12 +8,24 @@ from collections.abc import Callable
 from typing import Any
 
 from pypto.elaborate.diagnostics import refuse
+from pypto.elaborate.machine import Frame
 from pypto.elaborate.values import Item, Known, Mapping, Scalar, Sequence
 from pypto.error import FeTypeError, FeValueError, PyptoError, Span
 from pypto.ir.expr import Const, Expr, apply, const
 from pypto.language.symbolic import SymbolicScalar
 
-__all__ = ["as_number", "from_python", "number", "python_call"]
+__all__ = [
+    "MAX_LENGTH",
+    "as_number",
+    "dict_of",
+    "from_python",
+    "items_of",
+    "number",
+    "python_call",
+]
+
+MAX_LENGTH = 1 << 20
+"""Items of one list at compile time."""
 
 
 def number(item: Item) -> Expr | None:
@@ -72,3 +84,31 @@ def python_call(function: Callable[..., Any], span: Span, *args: Any, **kwargs: 
         refuse(FeTypeError, f"TypeError: {error}", span)
     except (ArithmeticError, LookupError, ValueError, AttributeError, NotImplementedError) as error:
         refuse(FeValueError, f"{type(error).__name__}: {error}", span)
+
+
+# --- containers ---
+
+
+def items_of(frame: Frame, item: Item, span: Span) -> list[Item] | None:
+    """The items of a list, tuple, range, string or dict; None when there are none to see."""
+    if isinstance(item, Sequence):
+        return list(item.items)
+    if isinstance(item, Mapping):
+        return [Known(key) for key in item.items]
+    if isinstance(item, Known) and isinstance(
+        item.value, list | tuple | range | str | dict | set | frozenset | bytes
+    ):
+        value = frame.use(item, span)
+        if isinstance(value, range) and len(value) > MAX_LENGTH:
+            refuse(FeValueError, f"{value!r} is too long for compile time", span)
+        return [Known(part) for part in value]  # objects made outside: nothing may change them
+    return None
+
+
+def dict_of(frame: Frame, item: Item, span: Span) -> dict[object, Item] | None:
+    """The items of a dict by key; None when it is none."""
+    if isinstance(item, Mapping):
+        return item.items
+    if isinstance(item, Known) and isinstance(item.value, dict):
+        return {key: Known(part) for key, part in frame.use(item, span).items()}
+    return None

@@ -15,12 +15,22 @@ from pypto.elaborate.values import Item, Known, Mapping, Sequence, is_tensor
 from pypto.error import FeNotImplementedError, FeTypeError, FeValueError, ShapeError, Span
 from pypto.ir.tensor import Buffer, Value
 
-__all__ = ["evaluate_subscript", "is_whole"]
+__all__ = ["element", "evaluate_subscript", "is_whole", "key_behind"]
 
 
 def evaluate_subscript(frame: Frame, node: cst.Subscript) -> Item:
     """The value of ``node``; a whole slice of a tensor is the tensor itself."""
     owner = frame.evaluate(node.value)
+    return element(frame, node, owner, key_behind(frame, node, owner))
+
+
+def key_behind(frame: Frame, node: cst.Subscript, owner: Item) -> Any:
+    """What stands in the brackets behind ``owner``; nothing is evaluated behind a tensor."""
+    return None if is_tensor(owner) else _key(frame, node)
+
+
+def element(frame: Frame, node: cst.Subscript, owner: Item, key: Any) -> Item:
+    """``owner[key]``, of which ``node`` is the text."""
     span = frame.span(node)
     if isinstance(owner, Value | Buffer):
         if is_whole(frame, node, owner):
@@ -31,7 +41,6 @@ def evaluate_subscript(frame: Frame, node: cst.Subscript) -> Item:
             span,
             help="use the whole tensor",
         )
-    key = _key(frame, node)
     if isinstance(owner, Sequence):
         if not isinstance(key, int | slice):
             refuse(FeTypeError, "a list is indexed by ints and slices", span, got=repr(key))
@@ -78,18 +87,24 @@ def _keys(owner: object) -> str | None:
 
 
 def _key(frame: Frame, node: cst.Subscript) -> Any:
-    parts = []
-    for element in node.slice:
-        part = element.slice
+    parts: list[Any] = []
+    starred = False
+    for each in node.slice:
+        part = each.slice
         if isinstance(part, cst.Index):
-            parts.append(frame.known(part.value, "an index"))
+            index = frame.known(part.value, "an index")
+            if part.star == "*":
+                starred = True
+                parts += python_call(list, frame.span(part.value), index)
+            else:
+                parts.append(index)
         else:
             assert isinstance(part, cst.Slice)
             bounds = (part.lower, part.upper, part.step)
             ends = [None if b is None else frame.known(b, "a slice") for b in bounds]
             parts.append(slice(*ends))
     last = node.slice[-1]
-    single = len(parts) == 1 and not isinstance(last.comma, cst.Comma)
+    single = len(node.slice) == 1 and not starred and not isinstance(last.comma, cst.Comma)
     return parts[0] if single else tuple(parts)
 
 
