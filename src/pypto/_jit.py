@@ -7,7 +7,7 @@ import inspect
 import threading
 import time
 from collections.abc import Callable, Mapping
-from typing import Any, overload
+from typing import Any, NoReturn, overload
 
 from pypto._options import Options, validate_families
 from pypto._record import Record
@@ -177,6 +177,7 @@ def jit(
     debug_options: OptionMap | None = None,
     new_ir: bool = True,
     create_new_logical_tensor: bool = False,
+    **unknown: object,
 ) -> JitFunction | Callable[[Callable[..., Any]], JitFunction]:
     """Make a kernel of a Python function. Used bare or with options.
 
@@ -186,6 +187,8 @@ def jit(
     between front ends of the reference framework and have no meaning here.
     """
     del new_ir, create_new_logical_tensor
+    if unknown or not (func is None or callable(func)):
+        _refuse(func, unknown)
     options = validate_families(
         {
             "codegen_options": codegen_options,
@@ -199,3 +202,17 @@ def jit(
     if func is not None:
         return JitFunction(func, options)
     return lambda function: JitFunction(function, options)
+
+
+def _refuse(func: object, unknown: Mapping[str, object]) -> NoReturn:
+    """FeKeyError for an argument that :func:`jit` has not, FeTypeError for what is no function."""
+    from pypto._options.refuse import refuse_argument, refuse_type
+
+    for name in unknown:
+        known = inspect.signature(jit).parameters
+        refuse_argument("frontend.jit", name, [one for one in known if one not in _NO_OPTIONS])
+    help = "options go by name: @pypto.frontend.jit(runtime_options={...})"
+    refuse_type("pypto.frontend.jit makes kernels of functions", "function", func, help)
+
+
+_NO_OPTIONS = ("func", "unknown")

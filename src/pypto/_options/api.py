@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable, Mapping
-from typing import Any, NoReturn, TypeVar
+from typing import Any, ParamSpec, TypeVar
 
 from pypto._options import state
 from pypto._options.check import check_value, find_option, thaw, warn_not_yet
@@ -12,7 +12,6 @@ from pypto._options.modes import CompStage, RunMode
 from pypto._options.spec import Frozen
 from pypto._options.table import FAMILIES, GLOBALS, OPTIONS, TILE_FAMILY
 from pypto._options.value import Options, validate
-from pypto.error import Diagnostic, FeKeyError, FeTypeError
 
 __all__ = [
     "SETTERS",
@@ -44,11 +43,27 @@ __all__ = [
 
 _Families = Mapping[str, object] | None
 _F = TypeVar("_F", bound=Callable[..., Any])
+_P = ParamSpec("_P")
+
+
+def _by_keyword(setter: Callable[_P, None]) -> Callable[_P, None]:
+    """A setter that says how options are written where it is given them by position."""
+
+    @functools.wraps(setter)
+    def called(*args: _P.args, **kwargs: _P.kwargs) -> None:
+        if args:
+            from pypto._options.refuse import refuse_positional
+
+            refuse_positional(setter.__name__, args)
+        setter(*args, **kwargs)
+
+    return called
 
 
 # --- one setter and one getter for each family ---
 
 
+@_by_keyword
 def set_codegen_options(
     *,
     support_dynamic_aligned: bool | None = None,
@@ -62,6 +77,7 @@ def set_codegen_options(
     _set("codegen_options", locals())
 
 
+@_by_keyword
 def set_host_options(
     *,
     compile_stage: CompStage | int | None = None,
@@ -75,6 +91,7 @@ def set_host_options(
     _set("host_options", locals())
 
 
+@_by_keyword
 def set_pass_options(
     *,
     vec_nbuffer_setting: dict[Any, Any] | None = None,
@@ -92,6 +109,7 @@ def set_pass_options(
     _set("pass_options", locals())
 
 
+@_by_keyword
 def set_runtime_options(
     *,
     run_mode: RunMode | int | None = None,
@@ -109,6 +127,7 @@ def set_runtime_options(
     _set("runtime_options", locals())
 
 
+@_by_keyword
 def set_verify_options(
     *,
     enable_pass_verify: bool | None = None,
@@ -122,6 +141,7 @@ def set_verify_options(
     _set("verify_options", locals())
 
 
+@_by_keyword
 def set_debug_options(
     *,
     compile_debug_mode: int | None = None,
@@ -133,6 +153,7 @@ def set_debug_options(
     _set("debug_options", locals())
 
 
+@_by_keyword
 def set_operation_options(*, combine_axis: bool | None = None, **unknown: object) -> None:
     """Set options of operations in the current scope; None leaves an option alone."""
     _set("operation_options", locals())
@@ -193,6 +214,7 @@ def _set(family: str, arguments: dict[str, Any]) -> None:
 # --- all families at once ---
 
 
+@_by_keyword
 def set_options(
     *,
     codegen_options: _Families = None,
@@ -229,9 +251,10 @@ class options:
     ``(m, k, n[, enable_split_k])`` tuple), ``conv_tile_shapes`` and ``matrix_size`` are tiles for
     kernels that set none. What is set inside ends with the scope.
 
-    Decorating a plain function runs each call in a scope of its own and leaves
-    ``__pypto_options__`` (an :class:`Options`) on it for ``jit`` to find; decorating a kernel gives
-    the kernel that :meth:`with_options` makes of it. The scope's name defaults to the function's.
+    Decorating a function runs each call in a scope of its own (that of a generator or coroutine is
+    left while it waits) and leaves ``__pypto_options__`` (an :class:`Options`) on it for ``jit`` to
+    find; decorating a kernel gives the kernel that :meth:`with_options` makes of it. The scope's
+    name defaults to the function's.
     """
 
     def __init__(
@@ -253,7 +276,9 @@ class options:
         arguments = locals()
         del arguments["self"], arguments["name"]
         if not isinstance(name, str):
-            _refuse_type("the name of an options scope must be a string", "str", name)
+            from pypto._options.refuse import refuse_type
+
+            refuse_type("the name of an options scope must be a string", "str", name)
         self.name = name
         self.values = _collect("options", arguments)
         self._open: list[tuple[state.Scope | None, int]] = []
@@ -267,33 +292,23 @@ class options:
 
     def __call__(self, function: _F) -> _F:
         with_options = getattr(function, "with_options", None)
-        if with_options is not None:
+        if with_options is not None and not isinstance(function, type):
             decorated: _F = with_options(self.values)
             return decorated
-        if not callable(function):
-            _refuse_type("pypto.options decorates functions and kernels", "function", function)
+        from pypto._options.decorate import scoped
+
         name = self.name or getattr(function, "__name__", "options")
-
-        @functools.wraps(function)
-        def scoped(*args: Any, **kwargs: Any) -> Any:
-            before = state.enter(name, self.values)
-            try:
-                return function(*args, **kwargs)
-            finally:
-                state.leave(before)
-
-        inner = getattr(function, "__pypto_options__", None)
-        values = self.values if inner is None else self.values.merged(inner)
-        scoped.__pypto_options__ = values  # type: ignore[attr-defined]
-        return scoped  # type: ignore[return-value]
+        return scoped(function, name, self.values)  # type: ignore[return-value]
 
 
 def _collect(function: str, arguments: dict[str, Any]) -> Options:
     """Checked options of keyword arguments that are families and tiles."""
     unknown = arguments.pop("unknown")
     for name in unknown:
-        known = [*(f for f in FAMILIES if f != TILE_FAMILY), *FAMILIES[TILE_FAMILY]]
-        _refuse_name(f"pypto.{function} has no argument '{name}'", name, known)
+        from pypto._options.refuse import refuse_argument
+
+        known = (*(f for f in FAMILIES if f != TILE_FAMILY), *FAMILIES[TILE_FAMILY])
+        refuse_argument(function, name, known)
     tiles = {key: arguments.pop(key) for key in FAMILIES[TILE_FAMILY]}
     return state.validate_families(arguments).merged(_tiles(tiles))
 
@@ -333,7 +348,9 @@ class ConfigScope:
         family = prefix.rstrip(".")
         found = family if family in FAMILIES else f"{family}_options"
         if found not in FAMILIES:
-            _refuse_name(f"options family '{prefix}' does not exist", prefix, list(FAMILIES))
+            from pypto._options.refuse import refuse_name
+
+            refuse_name(f"options family '{prefix}' does not exist", prefix, FAMILIES)
         return self._options.family(found)
 
     def __repr__(self) -> str:
@@ -373,27 +390,21 @@ def get_global_config(key: str) -> Any:
     return thaw(option, _globals.get(key, option.default))
 
 
+@_by_keyword
 def set_print_options(
     *,
     edgeitems: int | None = None,
     precision: int | None = None,
     threshold: int | None = None,
     linewidth: int | None = None,
+    **unknown: object,
 ) -> None:
     """Set how tensors are printed; None leaves a setting alone."""
-    for name, value in locals().copy().items():
+    arguments = locals()
+    for name in arguments.pop("unknown"):
+        from pypto._options.refuse import refuse_argument
+
+        refuse_argument("set_print_options", name, arguments)
+    for name, value in arguments.items():
         if value is not None:
             set_global_config(f"tensor_print.{name}", value)
-
-
-def _refuse_name(message: str, name: str, known: list[str]) -> NoReturn:
-    import difflib
-
-    near = difflib.get_close_matches(name, known, 1)
-    help = f"did you mean '{near[0]}'?" if near else f"known: {', '.join(known)}"
-    raise FeKeyError([Diagnostic(FeKeyError, "F00006", message, help=help)])
-
-
-def _refuse_type(message: str, expected: str, value: object) -> NoReturn:
-    got = f"{value!r} ({type(value).__name__})"
-    raise FeTypeError([Diagnostic(FeTypeError, "F00001", message, None, expected, got)])

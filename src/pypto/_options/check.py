@@ -26,9 +26,12 @@ def find_option(name: str, known: Mapping[str, Option], prefix: str) -> Option:
     """The option ``name``; FeKeyError with the nearest known name when there is none."""
     option = known.get(name) if isinstance(name, str) else None
     if option is None:
+        from pypto._options.refuse import where
+
         near = difflib.get_close_matches(str(name), known, 1)
         help = f"did you mean '{near[0]}'?" if near else f"known keys: {', '.join(sorted(known))}"
         message = f"key: {prefix}{name} does not exist."
+        help = where(str(name)) or help
         raise FeKeyError([Diagnostic(FeKeyError, "F00006", message, help=help)])
     return option
 
@@ -66,7 +69,7 @@ def warn_not_yet(option: Option, value: Frozen) -> None:
     """Say once in a process that an option that was set does nothing yet."""
     if option.state == "not_yet" and value != option.default and option.full_name not in _warned:
         _warned.add(option.full_name)
-        message = f"option {option.full_name} has no effect yet: {option.why}"
+        message = f"option {option.shown_name} has no effect yet: {option.why}"
         warnings.warn(message, PyptoWarning, stacklevel=_caller())
 
 
@@ -147,7 +150,7 @@ def _counts(option: Option, value: object) -> Frozen:
         _wrong_type(option, value)
     for key in value:
         if not isinstance(key, str) and not _is_int(key):
-            _refuse_type(f"option {option.full_name}: a key is no label", "str or int", key)
+            _refuse_type(f"option {option.shown_name}: a key is no label", "str or int", key)
     if len({isinstance(key, str) for key in value}) > 1:
         _out_of_range(option, value, "keys that are all labels or all ints")
     return tuple((key, _count(option, key, value[key])) for key in sorted(value))
@@ -160,7 +163,7 @@ def _count(option: Option, key: str | int, value: object) -> Frozen:
             _out_of_range(option, value, "(count, side), side one of auto, left, right")
         return _count(option, key, value[0]), str(value[1])
     if not _is_int(value):
-        _refuse_type(f"option {option.full_name}: the count of {key!r} is no int", "int", value)
+        _refuse_type(f"option {option.shown_name}: the count of {key!r} is no int", "int", value)
     if value < 1 or (option.high is not None and value > option.high):
         _out_of_range(option, value, f"1..{option.high}" if option.high else "1 or more")
     return value
@@ -198,7 +201,7 @@ def _cube_tile(option: Option, value: object) -> Frozen:
     m, k, n = (_positive(option, part) for part in value[:3])
     split = value[3] if len(value) == 4 else False
     if not isinstance(split, bool):
-        _refuse_type(f"option {option.full_name}: enable_split_k is no bool", "bool", split)
+        _refuse_type(f"option {option.shown_name}: enable_split_k is no bool", "bool", split)
     if len(m) != 2 or len(n) != 2 or len(k) not in (2, 3):
         _out_of_range(option, value, option.range_text)
     return m, (k if len(k) == 3 else (*k, k[-1])), n, split
@@ -223,7 +226,7 @@ def _fields(option: Option, value: object, names: tuple[str, ...]) -> tuple[int,
     """The sizes of a tile given as an object with those attributes, or in their order."""
     if not isinstance(value, (tuple, list)):
         if any(not hasattr(value, name) for name in names):
-            _refuse_type(f"option {option.full_name}: no tile", ", ".join(names), value)
+            _refuse_type(f"option {option.shown_name}: no tile", ", ".join(names), value)
         value = [getattr(value, name) for name in names]
     sizes = _positive(option, value)
     if len(sizes) != len(names):
@@ -287,11 +290,11 @@ def _element(
 
 
 def _element_type(option: Option, index: int, value: object, expected: str) -> NoReturn:
-    _refuse_type(f"option {option.full_name}: element {index} has the wrong type", expected, value)
+    _refuse_type(f"option {option.shown_name}: element {index} has the wrong type", expected, value)
 
 
 def _wrong_type(option: Option, value: object) -> NoReturn:
-    _refuse_type(f"option {option.full_name} has the wrong type", option.type_text, value)
+    _refuse_type(f"option {option.shown_name} has the wrong type", option.type_text, value)
 
 
 def _refuse_type(message: str, expected: str, value: object) -> NoReturn:
@@ -302,7 +305,7 @@ def _refuse_type(message: str, expected: str, value: object) -> NoReturn:
 def _out_of_range(
     option: Option, value: object, expected: str, near: list[str] | None = None
 ) -> NoReturn:
-    message = f"the value of option {option.full_name} is not within the range"
+    message = f"the value of option {option.shown_name} is not within the range"
     help = f"did you mean '{near[0]}'?" if near else None
     raise FeValueError(
         [Diagnostic(FeValueError, "F00002", message, None, expected, repr(value), help)]

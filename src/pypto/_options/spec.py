@@ -57,6 +57,13 @@ class Option(Record):
         return f"{self.family}.{self.name}"
 
     @property
+    def shown_name(self) -> str:
+        """The name in messages; a tile belongs to no family that a person could write."""
+        if self.family == "tile_options":
+            return f"pypto.set_{self.name}"
+        return self.full_name
+
+    @property
     def type_text(self) -> str:
         """The type as a person reads it."""
         return (

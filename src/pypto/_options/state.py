@@ -13,6 +13,7 @@ import threading
 from collections.abc import Callable, Iterable, Mapping
 from contextvars import ContextVar
 from dataclasses import replace
+from typing import TypeAlias
 
 from pypto._options.check import warn_not_yet
 from pypto._options.modes import RunMode
@@ -22,11 +23,13 @@ from pypto.error import Diagnostic, FeValueError
 
 __all__ = [
     "SCOPE_SERIAL",
+    "Place",
     "Scope",
     "current",
     "enter",
     "environment_run_mode",
     "epoch",
+    "here",
     "leave",
     "on_change",
     "on_global_change",
@@ -46,6 +49,9 @@ class Scope(Record):
     own: Options
     parent: Scope | None  # None: directly inside the global scope
 
+
+Place: TypeAlias = "tuple[Scope | None, int]"
+"""The innermost scope of a context, and its :data:`SCOPE_SERIAL`."""
 
 _lock = threading.Lock()
 _global = Options()
@@ -119,17 +125,21 @@ def set_here(values: Options) -> None:
     _changed()
 
 
-def enter(name: str, values: Options) -> tuple[Scope | None, int]:
+def here() -> Place:
+    """The scopes open here; :func:`leave` brings them back."""
+    return _scope.get(), SCOPE_SERIAL.get()
+
+
+def enter(name: str, values: Options) -> Place:
     """Open a scope; give the result to :func:`leave`."""
     warn(values)
-    outer = _scope.get()
-    before = (outer, SCOPE_SERIAL.get())
-    _put(Scope(name, values, outer))
+    before = here()
+    _put(Scope(name, values, before[0]))
     _changed()
     return before
 
 
-def leave(before: tuple[Scope | None, int]) -> None:
+def leave(before: Place) -> None:
     """Close the scope that gave ``before``, with all that was set in it."""
     scope, serial = before
     _scope.set(scope)
