@@ -89,8 +89,8 @@ def test_print_options_that_do_not_exist() -> None:
     with pytest.raises(FeKeyError) as caught:
         pypto.set_print_options(edgeitem=3)
     assert str(caught.value) == (
-        "ErrCode: F00006  pypto.set_print_options has no argument 'edgeitem'\n"
-        "  help: did you mean 'edgeitems'?"
+        "ErrCode: F00006  key: tensor_print.edgeitem does not exist.\n"
+        "  help: did you mean 'tensor_print.edgeitems'?"
     )
 
 

@@ -131,7 +131,7 @@ def test_another_value_is_kept_and_has_the_effect_its_state_says(option: Option)
             else:
                 pypto.set_options(**{option.family: {option.name: value}})
     messages = [str(w.message) for w in caught]
-    expected = f"option {option.full_name} has no effect yet: {option.why}"
+    expected = f"option {option.shown_name} has no effect yet: {option.why}"
     assert messages == [expected] * (option.state == "not_yet")
     assert all(w.category is PyptoWarning and w.filename == __file__ for w in caught)
 

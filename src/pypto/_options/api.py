@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import functools
 from collections.abc import Callable, Mapping
-from typing import Any, ParamSpec, TypeVar
+from typing import Any, TypeVar
 
 from pypto._options import state
-from pypto._options.check import check_value, find_option, thaw, warn_not_yet
+from pypto._options.check import by_keyword, check_value, find_option, thaw, warn_not_yet
 from pypto._options.modes import CompStage, RunMode
 from pypto._options.spec import Frozen
 from pypto._options.table import FAMILIES, GLOBALS, OPTIONS, TILE_FAMILY
@@ -43,27 +42,12 @@ __all__ = [
 
 _Families = Mapping[str, object] | None
 _F = TypeVar("_F", bound=Callable[..., Any])
-_P = ParamSpec("_P")
-
-
-def _by_keyword(setter: Callable[_P, None]) -> Callable[_P, None]:
-    """A setter that says how options are written where it is given them by position."""
-
-    @functools.wraps(setter)
-    def called(*args: _P.args, **kwargs: _P.kwargs) -> None:
-        if args:
-            from pypto._options.refuse import refuse_positional
-
-            refuse_positional(setter.__name__, args)
-        setter(*args, **kwargs)
-
-    return called
 
 
 # --- one setter and one getter for each family ---
 
 
-@_by_keyword
+@by_keyword
 def set_codegen_options(
     *,
     support_dynamic_aligned: bool | None = None,
@@ -77,7 +61,7 @@ def set_codegen_options(
     _set("codegen_options", locals())
 
 
-@_by_keyword
+@by_keyword
 def set_host_options(
     *,
     compile_stage: CompStage | int | None = None,
@@ -91,7 +75,7 @@ def set_host_options(
     _set("host_options", locals())
 
 
-@_by_keyword
+@by_keyword
 def set_pass_options(
     *,
     vec_nbuffer_setting: dict[Any, Any] | None = None,
@@ -109,7 +93,7 @@ def set_pass_options(
     _set("pass_options", locals())
 
 
-@_by_keyword
+@by_keyword
 def set_runtime_options(
     *,
     run_mode: RunMode | int | None = None,
@@ -127,7 +111,7 @@ def set_runtime_options(
     _set("runtime_options", locals())
 
 
-@_by_keyword
+@by_keyword
 def set_verify_options(
     *,
     enable_pass_verify: bool | None = None,
@@ -141,7 +125,7 @@ def set_verify_options(
     _set("verify_options", locals())
 
 
-@_by_keyword
+@by_keyword
 def set_debug_options(
     *,
     compile_debug_mode: int | None = None,
@@ -153,7 +137,7 @@ def set_debug_options(
     _set("debug_options", locals())
 
 
-@_by_keyword
+@by_keyword
 def set_operation_options(*, combine_axis: bool | None = None, **unknown: object) -> None:
     """Set options of operations in the current scope; None leaves an option alone."""
     _set("operation_options", locals())
@@ -214,7 +198,7 @@ def _set(family: str, arguments: dict[str, Any]) -> None:
 # --- all families at once ---
 
 
-@_by_keyword
+@by_keyword
 def set_options(
     *,
     codegen_options: _Families = None,
@@ -390,7 +374,7 @@ def get_global_config(key: str) -> Any:
     return thaw(option, _globals.get(key, option.default))
 
 
-@_by_keyword
+@by_keyword
 def set_print_options(
     *,
     edgeitems: int | None = None,
@@ -401,10 +385,6 @@ def set_print_options(
 ) -> None:
     """Set how tensors are printed; None leaves a setting alone."""
     arguments = locals()
-    for name in arguments.pop("unknown"):
-        from pypto._options.refuse import refuse_argument
-
-        refuse_argument("set_print_options", name, arguments)
-    for name, value in arguments.items():
+    for name, value in {**arguments.pop("unknown"), **arguments}.items():
         if value is not None:
             set_global_config(f"tensor_print.{name}", value)

@@ -4,22 +4,39 @@ from __future__ import annotations
 
 import difflib
 import enum
+import functools
 import sys
 import warnings
 from collections.abc import Callable, Iterable, Mapping
-from typing import Any, NoReturn, TypeGuard
+from typing import Any, NoReturn, ParamSpec, TypeGuard
 
 from pypto import target
 from pypto._options.spec import Frozen, Option
 from pypto._options.table import FAMILIES, TILE_FAMILY
 from pypto.error import Diagnostic, FeKeyError, FeTypeError, FeValueError, PyptoWarning
 
-__all__ = ["check_family", "check_value", "find_option", "thaw", "warn_not_yet"]
+__all__ = ["by_keyword", "check_family", "check_value", "find_option", "thaw", "warn_not_yet"]
 
 MAX_TILE_RANK = 5
 MAX_TILE = 2147483647  # elements along one axis of a tile
 
+_P = ParamSpec("_P")
+
 _warned: set[str] = set()  # options that this process was warned about
+
+
+def by_keyword(setter: Callable[_P, None]) -> Callable[_P, None]:
+    """A setter that says how options are written where it is given them by position."""
+
+    @functools.wraps(setter)
+    def called(*args: _P.args, **kwargs: _P.kwargs) -> None:
+        if args:
+            from pypto._options.refuse import refuse_positional
+
+            refuse_positional(setter.__name__, args)
+        setter(*args, **kwargs)
+
+    return called
 
 
 def find_option(name: str, known: Mapping[str, Option], prefix: str) -> Option:
