@@ -141,7 +141,7 @@ def test_a_wrong_type_is_refused_by_name(option: Option) -> None:
     for value in _wrong_types(option):
         with pytest.raises(FeTypeError) as caught:
             check_value(option, value)
-        assert str(caught.value).startswith(f"ErrCode: F00001  option {option.full_name}")
+        assert str(caught.value).startswith(f"ErrCode: F00001  option {option.shown_name}")
         assert "\n  expected  " in str(caught.value)
         assert "\n  got       " in str(caught.value)
 
