@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
+import socket
 import threading
 import time
 from collections.abc import Callable
@@ -263,9 +265,87 @@ def test_a_damaged_row_is_ignored_and_can_be_added_again(store: CacheStore, dama
         if path.stat().st_size > 300:
             DAMAGE[damage](path)
     assert read_rows(store, KEY) == (ManifestRow(None, OTHER),)
-    if damage != "a directory":
-        add_row(store, KEY, row)
-        assert len(read_rows(store, KEY)) == 2
+    add_row(store, KEY, row)
+    assert len(read_rows(store, KEY)) == 2
+
+
+def obstruct(path: Path, how: str) -> None:
+    if path.is_dir():
+        shutil.rmtree(path)
+    path.unlink(missing_ok=True)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    if how == "file":
+        path.write_text("not ours")
+    elif how == "directory":
+        (path / "below").mkdir(parents=True)
+    elif how == "socket":
+        with socket.socket(socket.AF_UNIX) as listener:
+            listener.bind(os.path.relpath(path))
+    else:
+        path.symlink_to("nowhere/at all" if how == "dangling link" else path.parent.parent)
+
+
+@pytest.mark.parametrize("how", ["file", "directory", "socket", "dangling link", "link"])
+@pytest.mark.parametrize(
+    "where",
+    [
+        f"manifests/{KEY[:2]}",
+        f"manifests/{KEY[:2]}/{KEY}",
+        f"entries/{KEY[:2]}",
+        f"entries/{KEY[:2]}/{KEY}",
+        f"tools/{KEY[:2]}/{KEY}",
+        f"locks/entries-{KEY}",
+        f"locks/tools-{KEY}",
+    ],
+)
+@pytest.mark.filterwarnings("error")
+def test_what_stands_in_the_way_is_replaced(
+    store: CacheStore, monkeypatch: pytest.MonkeyPatch, where: str, how: str
+) -> None:
+    root = Path(store.wanted or "")
+    store.write_root()
+    (root / "keep").write_text("not below any room")
+    monkeypatch.chdir(root)
+    obstruct(root / where, how)
+    for _ in range(2):
+        fresh = CacheStore(store.wanted)
+        fresh.get_or_build(KEY, "add", Maker())
+        fresh.get_or_build_tool(KEY, "tool", Maker())
+        add_row(fresh, KEY, ManifestRow(1, KEY))
+    assert store.load(KEY) is not None and store.load_tool(KEY) is not None
+    assert read_rows(store, KEY) == (ManifestRow(1, KEY),)
+    assert (root / "keep").exists()
+    assert inspect.verify(store) == ()
+
+
+def test_a_damaged_record_of_the_memo_is_written_again(tmp_path: Path, store: CacheStore) -> None:
+    store.write_root()
+    states = [("file", 1, 2, 3)]
+    store.memo.put("topic", states, "text")
+    (record,) = Path(store.wanted or "", "memo").iterdir()
+    obstruct(record, "directory")
+    assert store.memo.get("topic", states) is None
+    store.memo.put("topic", states, "text")
+    assert store.memo.get("topic", states) == "text"
+
+
+def test_strangers_in_the_cache_are_no_entries(store: CacheStore) -> None:
+    store.get_or_build(KEY, "add", Maker())
+    room = place_of(store, KEY).parent
+    (room / "notes.txt").write_text("what is this")
+    (room / "cc").mkdir()
+    (room.parent / "stray").write_text("and this")
+    assert len(inspect.list_entries(store)) == 1 and inspect.verify(store) == ()
+    assert inspect.remove(store) == 1
+    assert list(room.parent.iterdir()) == []
+
+
+def test_a_manifest_of_directories_does_not_grow_for_ever(store: CacheStore) -> None:
+    directory = place_of(store, KEY, "manifests")
+    for number in range(300):
+        (directory / f"{number:03}.json" / "below").mkdir(parents=True)
+    add_row(store, KEY, ManifestRow(1, KEY))
+    assert len(list(directory.iterdir())) <= 256
 
 
 def test_a_row_of_another_manifest_is_ignored(store: CacheStore) -> None:

@@ -34,6 +34,40 @@ def test_missing_compiler_comes_first(
     assert lines[-1] == "2 problems, the first one on top"
 
 
+def test_a_compiler_without_a_version(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("CXX", "/bin/sh -c true")
+    environment.cache_clear()
+    try:
+        assert main(["doctor"]) == 1
+    finally:
+        environment.cache_clear()
+    first = capsys.readouterr().out.splitlines()[0]
+    assert first == (
+        "problem compiler  ErrCode: F63001  The C++ compiler /bin/sh does not work: "
+        "its version cannot be read"
+    )
+
+
+def test_one_failing_check_leaves_the_others(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def fail() -> str:
+        raise IndexError("list index out of range")
+
+    for check in ("_cache", "_torch", "_cann"):
+        monkeypatch.setattr(doctor, check, fail)
+    assert main(["doctor"]) == 1
+    printed = capsys.readouterr().out
+    for subject in ("cache", "torch", "CANN"):
+        assert (
+            f"problem {subject:10}this check failed: IndexError: list index out of range\n"
+            "                  this is a bug of pypto: please report it\n"
+        ) in printed
+    assert "ok      compiler" in printed
+
+
 def test_nothing_for_an_npu(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("ASCEND_HOME_PATH", raising=False)
     monkeypatch.setattr(doctor.shutil, "which", lambda name: None)

@@ -15,6 +15,7 @@ __all__ = [
     "file_digest",
     "is_place_error",
     "locked",
+    "make_directory",
     "prune_oldest",
     "remove_tree",
     "sweep",
@@ -31,6 +32,7 @@ _UNUSABLE = frozenset(
         errno.ENOSPC,
         errno.EDQUOT,
         errno.ENOTDIR,
+        errno.EISDIR,
         errno.EEXIST,
         errno.ENAMETOOLONG,
         errno.ELOOP,
@@ -71,18 +73,37 @@ def unique_name() -> str:
 
 
 def write_atomically(path: str, data: bytes) -> None:
-    """Write ``data`` to a new file beside ``path`` and rename it there. Raises OSError."""
+    """Write ``data`` to a new file beside ``path`` and rename it there, over whatever is there.
+
+    Raises OSError.
+    """
     temporary = f"{path}.{unique_name()}.tmp"
     try:
         with open(temporary, "xb") as file:
             file.write(data)
-        os.replace(temporary, path)
+        try:
+            os.replace(temporary, path)
+        except IsADirectoryError:  # no file of ours: damage, which counts as missing
+            remove_tree(path)
+            os.replace(temporary, path)
     except BaseException:
         try:
             os.unlink(temporary)
         except OSError:
             pass  # never made, or already renamed: the first error is the one to report
         raise
+
+
+def make_directory(path: str) -> None:
+    """Make ``path`` and the directory above it, in place of files that stand there; no error where
+    they are there. Raises OSError."""
+    try:
+        os.makedirs(path, mode=0o700, exist_ok=True)
+    except (FileExistsError, NotADirectoryError, FileNotFoundError):
+        for one in (os.path.dirname(path), path):
+            if os.path.lexists(one) and not os.path.isdir(one):
+                os.unlink(one)
+        os.makedirs(path, mode=0o700, exist_ok=True)
 
 
 def file_digest(path: str) -> str:
@@ -92,8 +113,14 @@ def file_digest(path: str) -> str:
 
 
 def remove_tree(path: str) -> None:
-    """Remove a directory with all it holds; what is already gone is fine. Raises OSError."""
+    """Remove a directory with all it holds; what is already gone is fine. Raises OSError.
+
+    A link goes, not what it leads to.
+    """
     try:
+        if os.path.islink(path):
+            os.unlink(path)
+            return
         with os.scandir(path) as entries:
             children = list(entries)
     except FileNotFoundError:
@@ -123,14 +150,11 @@ def prune_oldest(directory: str, limit: int) -> None:
     with os.scandir(directory) as children:
         for child in children:
             try:
-                ages.append((child.stat().st_mtime_ns, child.path))
+                ages.append((child.stat(follow_symlinks=False).st_mtime_ns, child.path))
             except FileNotFoundError:
                 continue  # another process prunes too
     for _, path in sorted(ages)[: len(ages) // 2]:
-        try:
-            os.unlink(path)
-        except FileNotFoundError:
-            continue
+        remove_tree(path)
 
 
 def sweep(directory: str, prefix: str) -> None:
@@ -215,7 +239,7 @@ def locked(path: str) -> Iterator[None]:
 
 def _acquire(path: str) -> int:
     while True:
-        descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+        descriptor = _open_lock(path)
         hold(descriptor)
         try:
             try:
@@ -230,6 +254,17 @@ def _acquire(path: str) -> int:
             release(descriptor)
             raise
         release(descriptor)
+
+
+def _open_lock(path: str) -> int:
+    flags = os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW
+    try:
+        return os.open(path, flags, 0o600)
+    except OSError:
+        if not os.path.lexists(path) or stat.S_ISREG(os.lstat(path).st_mode):
+            raise
+        remove_tree(path)  # a directory, a link, a socket: nobody holds that
+        return os.open(path, flags, 0o600)
 
 
 def _same_file(descriptor: int, path: str) -> bool:

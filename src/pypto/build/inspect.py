@@ -131,14 +131,15 @@ def prune(store: CacheStore, older_than: float) -> int:
 def _remove_one(store: CacheStore, room: str, key: str) -> bool:
     removed = False
     for root in store.read_roots():
-        if os.path.isdir(entry_directory(root, room, key)):
+        if os.path.lexists(entry_directory(root, room, key)):
             with files.locked(os.path.join(root, "locks", f"{room}-{key}")):
                 removed |= discard(root, entry_directory(root, room, key))
     return removed
 
 
 def _empty_rooms(root: str) -> None:
-    for room in ("manifests", "failed", "memo"):
+    # Of entries and tools only what is no entry and no tool is left by now.
+    for room in ("entries", "tools", "manifests", "failed", "memo"):
         for child in listed(os.path.join(root, room)):
             discard(root, os.path.join(root, room, child))
 

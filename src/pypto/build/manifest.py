@@ -15,6 +15,7 @@ from pypto._record import Record
 from pypto.build import files
 from pypto.build.record import Damaged, open_record, seal_record
 from pypto.build.store import CacheStore, entry_directory
+from pypto.error import BuildError
 
 __all__ = ["ManifestRow", "add_row", "read_rows"]
 
@@ -60,14 +61,20 @@ def read_row(path: str, probe: str) -> ManifestRow | None:
 
 
 def add_row(store: CacheStore, probe: str, row: ManifestRow) -> None:
-    """Add ``row``. Raises TypeError where ``row.reads`` is no JSON, BuildError without any room."""
+    """Add ``row``, if there is room. Raises TypeError where ``row.reads`` is no JSON.
+
+    Losing a row costs one elaboration, never a wrong answer: nothing that is wrong with the place
+    takes down the call, whose binary is there.
+    """
     record = seal_record({"probe": probe, "entry": row.entry, "reads": row.reads})
     name = hashlib.sha256(record).hexdigest()[:32] + ".json"
-    store.write(lambda root: _add_in(entry_directory(root, "manifests", probe), name, record))
+    try:
+        store.write(lambda root: _add_in(entry_directory(root, "manifests", probe), name, record))
+    except (BuildError, OSError):
+        return
 
 
 def _add_in(directory: str, name: str, record: bytes) -> None:
-    os.makedirs(directory, mode=0o700, exist_ok=True)
+    files.make_directory(directory)
     files.write_atomically(os.path.join(directory, name), record)
-    # Losing a row costs one elaboration, never a wrong answer.
     files.prune_oldest(directory, _MAX_ROWS)

@@ -9,6 +9,7 @@ import subprocess
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import IO
 
 __all__ = ["Completed", "run"]
 
@@ -33,11 +34,16 @@ _DROPPED = (
 
 @dataclass(frozen=True, slots=True)
 class Completed:
-    """How a program ended. ``status`` is negative for a signal, None for a time-out."""
+    """How a program ended. ``status`` is negative for a signal, None for a time-out.
+
+    ``output``: what it printed; ``errors``: its standard error where that was asked for apart.
+    ``dropped``: bytes beyond the limit.
+    """
 
     status: int | None
     output: str
     dropped: int
+    errors: str = ""
 
     @property
     def ok(self) -> bool:
@@ -59,11 +65,13 @@ def run(
     cwd: str | None,
     timeout: float,
     environ: Mapping[str, str] | None = None,
+    apart: bool = False,
 ) -> Completed:
     """Run ``command`` in a process group of its own and return its merged output.
 
-    After ``timeout`` seconds, or on an exception such as KeyboardInterrupt, the whole group is
-    killed. Raises OSError where the program cannot be started.
+    ``apart``: standard error is not merged into the output. After ``timeout`` seconds, or on an
+    exception such as KeyboardInterrupt, the whole group is killed. Raises OSError where the program
+    cannot be started.
     """
     process = subprocess.Popen(
         command,
@@ -71,52 +79,74 @@ def run(
         env=compiler_environment(cwd) if environ is None else environ,
         stdin=subprocess.DEVNULL,
         stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT,
+        stderr=subprocess.PIPE if apart else subprocess.STDOUT,
         start_new_session=True,
     )
-    assert process.stdout is not None
-    kept, dropped, finished = bytearray(), 0, False
+    pipes = [pipe for pipe in (process.stdout, process.stderr) if pipe is not None]
+    texts, finished = [_Text() for _ in pipes], False
     try:
-        kept, dropped, finished = _collect(process, time.monotonic() + timeout)
+        finished = _collect(
+            process, dict(zip(pipes, texts, strict=True)), time.monotonic() + timeout
+        )
     finally:
         if not finished:
             _kill_group(process)
-        process.stdout.close()
+        for pipe in pipes:
+            pipe.close()
         process.wait()
     status = process.returncode if finished else None
-    return Completed(status, kept.decode("utf-8", "replace"), dropped)
+    dropped = sum(text.dropped for text in texts)
+    return Completed(status, str(texts[0]), dropped, str(texts[1]) if apart else "")
 
 
-def _collect(process: subprocess.Popen[bytes], deadline: float) -> tuple[bytearray, int, bool]:
-    """Read until the end of the output; False where the deadline came first."""
-    assert process.stdout is not None
-    kept, dropped = bytearray(), 0
-    descriptor = process.stdout.fileno()
+class _Text:
+    """What came through one pipe, up to the limit."""
+
+    __slots__ = ("_kept", "dropped")
+
+    def __init__(self) -> None:
+        self._kept = bytearray()
+        self.dropped = 0
+
+    def add(self, chunk: bytes) -> None:
+        room = max(0, OUTPUT_LIMIT - len(self._kept))
+        self._kept += chunk[:room]
+        self.dropped += len(chunk) - min(room, len(chunk))
+
+    def __str__(self) -> str:
+        return self._kept.decode("utf-8", "replace")
+
+
+def _collect(
+    process: subprocess.Popen[bytes], texts: Mapping[IO[bytes], _Text], deadline: float
+) -> bool:
+    """Read all pipes until their ends; False where the deadline came first."""
     ended: float | None = None  # when the program itself was seen to have ended
     with selectors.DefaultSelector() as selector:
-        selector.register(descriptor, selectors.EVENT_READ)
-        while True:
+        for pipe, text in texts.items():
+            selector.register(pipe, selectors.EVENT_READ, text)
+        while selector.get_map():
             now = time.monotonic()
             if now >= deadline:
-                return kept, dropped, False
-            if not selector.select(min(deadline - now, 0.25)):
+                return False
+            ready = selector.select(min(deadline - now, 0.25))
+            if not ready:
                 # Nothing to read: a background child may hold the pipe although the program ended.
                 if ended is None and process.poll() is not None:
                     ended = now
                 if ended is not None and now - ended > _GRACE:
-                    return kept, dropped, True
-                continue
-            chunk = os.read(descriptor, 65536)
-            if not chunk:
-                break
-            room = max(0, OUTPUT_LIMIT - len(kept))
-            kept += chunk[:room]
-            dropped += len(chunk) - min(room, len(chunk))
+                    return True
+            for key, _ in ready:
+                chunk = os.read(key.fd, 65536)
+                if chunk:
+                    key.data.add(chunk)
+                else:
+                    selector.unregister(key.fileobj)
     try:
         process.wait(max(0.0, deadline - time.monotonic()))
     except subprocess.TimeoutExpired:
-        return kept, dropped, False
-    return kept, dropped, True
+        return False
+    return True
 
 
 def _kill_group(process: subprocess.Popen[bytes]) -> None:

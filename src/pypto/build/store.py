@@ -202,7 +202,7 @@ class CacheStore:
     def _move_in(self, root: str, room: str, key: str, directory: str) -> Entry:
         """Publish ``directory`` as the entry of ``key``, in place of damaged remains."""
         final = entry_directory(root, room, key)
-        os.makedirs(os.path.dirname(final), mode=0o700, exist_ok=True)
+        files.make_directory(os.path.dirname(final))
         while True:
             try:
                 os.rename(directory, final)
@@ -263,10 +263,11 @@ def _forget_old_tools(root: str) -> None:
 
 
 def published(root: str, room: str) -> Iterator[tuple[str, str]]:
-    """(key, directory) of all that is in a room."""
+    """(key, directory) of all that is in a room; not what somebody else put there."""
     for prefix in listed(os.path.join(root, room)):
         for key in listed(os.path.join(root, room, prefix)):
-            yield key, os.path.join(root, room, prefix, key)
+            if _is_key(key) and key[:2] == prefix:
+                yield key, os.path.join(root, room, prefix, key)
 
 
 def listed(path: str) -> list[str]:
@@ -285,9 +286,13 @@ def open_store() -> CacheStore:
 
 def entry_directory(root: str, room: str, key: str) -> str:
     """``<root>/<room>/<key[:2]>/<key>``. Raises ValueError for anything but a plain digest."""
-    if not (key.isascii() and key.isalnum() and len(key) >= 8):
+    if not _is_key(key):
         raise ValueError(f"not a key: {key!r}")
     return os.path.join(root, room, key[:2], key)
+
+
+def _is_key(name: str) -> bool:
+    return name.isascii() and name.isalnum() and len(name) >= 8
 
 
 @contextmanager

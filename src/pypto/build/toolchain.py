@@ -28,12 +28,6 @@ if TYPE_CHECKING:
 __all__ = ["CompilerError", "HostToolchain", "find_host_toolchain", "invoke"]
 
 _CANDIDATES = ("c++", "g++", "clang++")
-_INSTALL = (
-    "install a C++17 compiler (Debian, Ubuntu: `apt install g++`; Fedora, openEuler: "
-    "`dnf install gcc-c++`), or set CXX to one."
-)
-_SHOWN_LINES = 20
-_SHOWN_CHARACTERS = 4000
 
 # No -ffast-math, at compile or link time: it would flush subnormals in the whole process.
 _FAST_MATH = frozenset(
@@ -140,8 +134,10 @@ def find_host_toolchain(memo: Memo, settings: Environment | None = None) -> Host
     try:
         states = tuple(file_state(one) for one in (path, *named) if one is not None)
     except OSError as error:
+        from pypto.build.compiler_errors import missing
+
         tried = [f"{error.filename}: {error.strerror}"]
-        raise _missing(settings.cxx, tried, settings.path) from error
+        raise missing(settings.cxx, tried, settings.path) from error
     return _describe(_MemoRef(memo), path, arguments, states, isa.host_isa(), settings.timeout)
 
 
@@ -205,18 +201,9 @@ def _libraries(kind: str, has_vector_math: bool) -> tuple[str, ...]:
 def _refuse_fast_math(cxx: str, words: list[str]) -> None:
     bad = [word for word in words if word in _FAST_MATH]
     if bad:
-        raise BuildError(
-            [
-                Diagnostic(
-                    BuildError,
-                    BuildError.default_code,
-                    f"CXX holds {bad[0]}, which would change NaN, infinities and small numbers in "
-                    "kernels and in the whole process",
-                    got=f"CXX={cxx}",
-                    help=f"remove {bad[0]} from CXX.",
-                )
-            ]
-        )
+        from pypto.build.compiler_errors import fast_math
+
+        raise fast_math(cxx, bad[0])
 
 
 def _locate(cxx: str | None, search_path: str) -> tuple[str, tuple[str, ...]]:
@@ -226,21 +213,37 @@ def _locate(cxx: str | None, search_path: str) -> tuple[str, tuple[str, ...]]:
             path = _which(name, search_path)
             if path is not None:
                 return path, ()
-        raise _missing(None, [f"{name}: not on PATH" for name in _CANDIDATES], search_path)
+        from pypto.build.compiler_errors import missing
+
+        raise missing(None, [f"{name}: not on PATH" for name in _CANDIDATES], search_path)
+    words = _words(cxx, search_path)
+    path = _which(words[0], search_path)
+    if path is None:
+        from pypto.build.compiler_errors import missing, quoting_advice
+
+        where = "no executable file" if os.sep in words[0] else "not on PATH"
+        help = quoting_advice(cxx, _executable)
+        raise missing(cxx, [f"{words[0]}: {where}"], search_path, help)
+    return path, tuple(words[1:])
+
+
+def _words(cxx: str, search_path: str) -> list[str]:
+    """CXX as a shell splits it: at least one word. Raises BuildError."""
     import shlex
 
     try:
         words = shlex.split(cxx)
     except ValueError as error:
-        raise _missing(cxx, [f"CXX cannot be split into words: {error}"], search_path) from error
+        from pypto.build.compiler_errors import missing
+
+        tried = [f"CXX cannot be split into words: {error}"]
+        raise missing(cxx, tried, search_path, "close the quotation in CXX.") from None
     _refuse_fast_math(cxx, words)
     if not words:
-        raise _missing(cxx, ["CXX holds no word"], search_path)
-    path = _which(words[0], search_path)
-    if path is None:
-        where = "no executable file" if os.sep in words[0] else "not on PATH"
-        raise _missing(cxx, [f"{words[0]}: {where}"], search_path)
-    return path, tuple(words[1:])
+        from pypto.build.compiler_errors import missing
+
+        raise missing(cxx, ["CXX holds no word"], search_path)
+    return words
 
 
 def _which(name: str, search_path: str) -> str | None:
@@ -261,14 +264,16 @@ def _executable(path: str) -> bool:
 
 
 def _ask(command: tuple[str, ...], timeout: float) -> _Facts:
-    version = _question(command, "--version", timeout)
-    target = _question(command, "-dumpmachine", timeout).strip()
-    # The name comes back unchanged where the library is not found.
-    library = _question(command, "-print-file-name=libmvec.so", timeout).strip()
+    version, errors = _question(command, "--version", timeout)
     plain = _pathless(version)
     major = _major(plain.partition("\n")[0])
     if major == 0:
-        raise _unusable(command, "--version", version, "its version cannot be read")
+        from pypto.build.compiler_errors import unusable
+
+        raise unusable(command, "--version", errors + version, "its version cannot be read")
+    target = _question(command, "-dumpmachine", timeout)[0].strip()
+    # The name comes back unchanged where the library is not found.
+    library = _question(command, "-print-file-name=libmvec.so", timeout)[0].strip()
     return _Facts(plain, major, target, os.path.isabs(library))
 
 
@@ -280,20 +285,25 @@ def _pathless(version: str) -> str:
     import re
 
     lines = [line for line in version.strip().splitlines() if not line.startswith("InstalledDir:")]
+    if not lines:
+        return ""
     return "\n".join([re.sub(r"^\S+ (?=\()", "g++ ", lines[0]), *lines[1:]])
 
 
-def _question(command: tuple[str, ...], argument: str, timeout: float) -> str:
+def _question(command: tuple[str, ...], argument: str, timeout: float) -> tuple[str, str]:
+    """What the compiler answers, and what it printed besides (the loader's warnings, say)."""
     from pypto.build import process  # not on the path of a warm kernel
+    from pypto.build.compiler_errors import unusable
 
     full = (*command, argument)
     try:
-        done = process.run(full, cwd=None, timeout=min(timeout, 60.0))
+        done = process.run(full, cwd=None, timeout=min(timeout, 60.0), apart=True)
     except OSError as error:
-        raise _unusable(command, argument, "", str(error.strerror or error)) from error
+        raise unusable(command, argument, "", str(error.strerror or error)) from error
     if not done.ok:
-        raise _unusable(command, argument, done.output, _ending(done, min(timeout, 60.0)))
-    return done.output
+        printed = done.errors + done.output
+        raise unusable(command, argument, printed, _ending(done, min(timeout, 60.0)))
+    return done.output, done.errors
 
 
 def _major(version: str) -> int:
@@ -320,13 +330,14 @@ def invoke(
     import shlex
 
     from pypto.build import process  # not on the path of a warm kernel
+    from pypto.build.compiler_errors import compiler_error, unusable
 
     command = (*toolchain.command, *arguments)
     try:
         done = process.run(command, cwd=cwd, timeout=toolchain.timeout)
     except (FileNotFoundError, PermissionError) as error:
         if os.path.isdir(cwd):
-            raise _unusable(toolchain.command, "", "", str(error.strerror)) from error
+            raise unusable(toolchain.command, "", "", str(error.strerror)) from error
         raise
     ending = "" if done.ok else _ending(done, toolchain.timeout)
     if done.ok and "-o" in arguments:
@@ -336,7 +347,7 @@ def invoke(
     if not ending:
         return done.output
     _raise_place_error(done.output, cwd)
-    raise _compiler_error(
+    raise compiler_error(
         what,
         ending,
         toolchain.version,
@@ -355,74 +366,9 @@ def _raise_place_error(output: str, cwd: str) -> None:
             raise OSError(code, os.strerror(code), cwd)
 
 
-def _compiler_error(
-    what: str,
-    ending: str,
-    version: str,
-    command: str,
-    output: str,
-    dropped: int,
-    source: str,
-) -> CompilerError:
-    """The error of one failed run, with the first lines of its output."""
-    lines = output[:_SHOWN_CHARACTERS].splitlines()
-    shown = [f"| {line}" for line in lines[:_SHOWN_LINES]]
-    hidden = len(output.encode()) + dropped - len("\n".join(lines[:_SHOWN_LINES]).encode())
-    if hidden > 1:
-        shown.append(f"| ... {hidden} more bytes")
-    notes = (f"compiler  {version}", f"command   {command}", f"source    {source}")
-    diagnostic = Diagnostic(
-        CompilerError,
-        BuildError.default_code,
-        f"The C++ compiler failed on {what}: {ending}",
-        notes=(*notes, *(shown or ["| (it printed nothing)"])),
-        help="check that the compiler that CXX or PATH names is complete and supports C++17; "
-        "if it is, this is a bug of pypto: please report it with the text above.",
-    )
-    return CompilerError((diagnostic,), output, command, source)
-
-
 def _ending(done: process.Completed, timeout: float) -> str:
     if done.status is None:
         return f"stopped after {timeout:g} seconds (PYPTO_COMPILE_TIMEOUT sets the limit)"
     if done.status < 0:
         return f"killed by signal {-done.status}"
     return f"exit status {done.status}"
-
-
-def _missing(cxx: str | None, tried: list[str], search_path: str) -> BuildError:
-    import shlex
-
-    return BuildError(
-        [
-            Diagnostic(
-                BuildError,
-                BuildError.default_code,
-                "No C++ compiler found; kernels need one to run on the CPU",
-                expected="the compiler that CXX names, else c++, g++ or clang++ on PATH",
-                got=f"CXX={shlex.quote(cxx)}" if cxx is not None else "CXX is not set",
-                notes=(*(f"tried     {line}" for line in tried), f"PATH      {search_path}"),
-                help=_INSTALL,
-            )
-        ]
-    )
-
-
-def _unusable(command: tuple[str, ...], argument: str, output: str, reason: str) -> BuildError:
-    import shlex
-
-    lines = output[:_SHOWN_CHARACTERS].splitlines()[:5]
-    return BuildError(
-        [
-            Diagnostic(
-                BuildError,
-                BuildError.default_code,
-                f"The C++ compiler {command[0]} does not work: {reason}",
-                notes=(
-                    f"command   {shlex.join((*command, argument) if argument else command)}",
-                    *(f"| {line}" for line in lines),
-                ),
-                help=_INSTALL,
-            )
-        ]
-    )

@@ -35,7 +35,7 @@ def doctor_command() -> int:
     findings = sorted(_findings(), key=lambda finding: finding.state != "problem")
     styles = {"ok": "green", "problem": "bold red", "absent": "yellow"}
     for finding in findings:
-        first, *rest = finding.text.splitlines()
+        first, *rest = finding.text.splitlines() or [""]
         line = Text(f"{finding.state:8}", styles[finding.state])
         line.append(f"{finding.subject:10}", "bold")
         line.append(first, "")
@@ -52,20 +52,30 @@ def doctor_command() -> int:
 
 def _findings() -> Iterator[Finding]:
     yield Finding("pypto", "ok", f"{_version('pypto')}, Python {platform.python_version()}")
-    yield from _guarded("cache", _cache)
-    yield from _guarded("compiler", _compiler)
-    yield from _guarded("tools", _tools)
-    yield _torch()
-    yield _torch_npu()
-    yield _cann()
+    for subject, check in (
+        ("cache", _cache),
+        ("compiler", _compiler),
+        ("tools", _tools),
+        ("torch", _torch),
+        ("torch_npu", _torch_npu),
+        ("CANN", _cann),
+    ):
+        yield _guarded(subject, check)
 
 
-def _guarded(subject: str, check: Callable[[], str]) -> Iterator[Finding]:
-    """The finding of ``check``, which returns a text or raises a PyptoError that says why not."""
+def _guarded(subject: str, check: Callable[[], str | Finding]) -> Finding:
+    """What ``check`` finds: it returns that, or a text, or raises a PyptoError that says why not.
+
+    One check that fails in a way that nobody thought of leaves the others their say.
+    """
     try:
-        yield Finding(subject, "ok", check())
+        found = check()
     except PyptoError as error:
-        yield Finding(subject, "problem", str(error))
+        return Finding(subject, "problem", str(error))
+    except Exception as error:
+        text = f"this check failed: {type(error).__name__}: {error}"
+        return Finding(subject, "problem", f"{text}\nthis is a bug of pypto: please report it")
+    return found if isinstance(found, Finding) else Finding(subject, "ok", found)
 
 
 def _cache() -> str:
