@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
+import threading
 from pathlib import Path
 
 import pytest
@@ -135,3 +137,64 @@ def test_a_sample_refuses_a_directory_that_cannot_be_written(
         assert capsys.readouterr().err == (
             f"usage: sample.py [-h] [--dump [LEVELS]] [--dump-dir DIR]\nsample.py: error: {why}\n"
         )
+
+
+STREAM = (
+    "import sys\nprint(__name__, __file__, sys.argv)\ndef f():\n    raise ValueError('no')\nf()\n"
+)
+
+
+@pytest.mark.parametrize("kind", ["standard input", "named pipe"])
+def test_a_pipe_is_read_once(tmp_path: Path, kind: str) -> None:
+    file = "/dev/stdin"
+    command = [sys.executable, "-m", "pypto", "run"]
+    if kind == "named pipe":
+        file = "program"
+        os.mkfifo(tmp_path / file)
+        writer = threading.Thread(target=(tmp_path / file).write_text, args=(STREAM,))
+        writer.start()
+    done = subprocess.run(
+        [*command, file, "a"],
+        input=STREAM,
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        timeout=60,
+    )
+    assert done.stdout == f"__main__ {file} ['{file}', 'a']\n"
+    assert done.stderr == (
+        "Traceback (most recent call last):\n"
+        f'  File "{file}", line 5, in <module>\n'
+        "    f()\n"
+        f'  File "{file}", line 4, in f\n'
+        "    raise ValueError('no')\n"
+        "ValueError: no\n"
+    )
+    assert done.returncode == 1
+
+
+def test_a_kernel_from_a_pipe_finds_its_text(tmp_path: Path) -> None:
+    text = (
+        "import pypto\n"
+        "@pypto.frontend.jit\n"
+        "def main(x: pypto.Tensor((8,), pypto.DT_FP32), y: pypto.Tensor((8,), pypto.DT_FP32)):\n"
+        "    y[:] = x + 1\n"
+        "print(main.compile(target='source').error)\n"
+    )
+    command = [sys.executable, "-m", "pypto", "run", "/dev/stdin"]
+    done = subprocess.run(command, input=text, cwd=tmp_path, capture_output=True, text=True)
+    assert (done.returncode, done.stdout, done.stderr) == (0, "None\n", "")
+
+
+def test_a_pipe_that_holds_no_text(tmp_path: Path) -> None:
+    command = [sys.executable, "-m", "pypto", "run", "/dev/stdin"]
+    done = subprocess.run(command, input=b"x = '\xff'\n", cwd=tmp_path, capture_output=True)
+    assert done.stderr.decode() == (
+        "pypto run: ErrCode: F00005  byte 0xff is not UTF-8 text\n"
+        "  --> /dev/stdin:1:6\n"
+        "  1 | x = '\ufffd'\n"
+        "    |      ^\n"
+        "  help: save the file as UTF-8, or name its encoding in line 1: "
+        "# -*- coding: latin-1 -*-\n"
+    )
+    assert done.returncode == 1

@@ -7,6 +7,8 @@ from pathlib import Path
 import torch
 
 import pypto
+from pypto.build import inspect
+from pypto.runtime.tools import PROCESS
 from tests.jit.support import Modules, Place, X, entries, result, watch
 
 
@@ -272,3 +274,21 @@ def test_text_that_cannot_be_written(modules: Modules) -> None:
         "directory\n"
         "  help: name a directory that you can write: compile(directory=...)."
     )
+
+
+def test_entries_have_the_names_of_the_functions(modules: Modules) -> None:
+    """C++ has words of its own: the kernels' names there are others."""
+    made = modules.make("""
+        @jit
+        def main(x: T([8], FP32), o: T([8], FP32)):
+            o[:] = x + 807
+
+        @jit
+        def __foo(x: T([8], FP32), o: T([8], FP32)):
+            o[:] = x + 808
+    """)
+    keys = [made.main.compile().key, vars(made)["__foo"].compile().key]
+    names = {one.key: one.name for one in inspect.list_entries(PROCESS.lookup.store)}
+    assert [names[key] for key in keys] == ["main", "__foo"]
+    assert inspect.remove(PROCESS.lookup.store, "main") == 1
+    assert keys[0] not in entries() and keys[1] in entries()

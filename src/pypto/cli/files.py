@@ -14,7 +14,7 @@ import zipfile
 from pypto._paths import reason
 from pypto.error import Diagnostic, ParserError, SourceText, Span
 
-__all__ = ["check_text", "opening_problem"]
+__all__ = ["check_bytes", "check_text", "opening_problem", "read_stream"]
 
 _KINDS = (
     (stat.S_ISCHR, "a device"),
@@ -65,8 +65,33 @@ def check_text(path: str) -> None:
         return
     with open(path, "rb") as file:
         data = file.read()
+    if data[:4] == importlib.util.MAGIC_NUMBER:
+        return
+    try:
+        check_bytes(path, data)
+    except ParserError:
+        if not zipfile.is_zipfile(path):
+            raise
+
+
+def read_stream(path: str) -> bytes | None:
+    """All of what can be read only once: a pipe or a device. None for anything else.
+
+    Raises ParserError where that is no Python text, OSError where it cannot be read.
+    """
+    mode = os.stat(path).st_mode
+    if stat.S_ISREG(mode) or stat.S_ISDIR(mode):
+        return None
+    with open(path, "rb") as file:
+        data = file.read()
+    check_bytes(path, data)
+    return data
+
+
+def check_bytes(path: str, data: bytes) -> None:
+    """:func:`check_text` for what was read from ``path``."""
     found = _not_text(data)
-    if found is None or data[:4] == importlib.util.MAGIC_NUMBER or zipfile.is_zipfile(path):
+    if found is None:
         return
     at, encoding, message, help = found
     lines = _lines(data, encoding)

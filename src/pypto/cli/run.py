@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+import importlib.util
+import io
+import linecache
 import os
 import runpy
 import sys
+import types
 from collections.abc import Sequence
 from dataclasses import dataclass
 
 from pypto import _dump
 from pypto._paths import directory_problem
 from pypto.cli import INTERRUPTED
-from pypto.cli.files import check_text, opening_problem
+from pypto.cli.files import check_text, opening_problem, read_stream
 from pypto.cli.frames import show_exception
 from pypto.error import ParserError, PyptoError
 
@@ -49,13 +53,17 @@ def run(arguments: Sequence[str]) -> int:
         print(f"usage: {USAGE}\npypto run: {error}", file=sys.stderr)
         return 2
     try:
-        check_text(plan.file)
-    except ParserError as error:
+        text = read_stream(plan.file)
+        if text is None:
+            check_text(plan.file)
+    except (ParserError, OSError) as error:
         print(f"pypto run: {error}", file=sys.stderr)
         return 1
+    except KeyboardInterrupt:  # while it waits for a pipe
+        return INTERRUPTED
     if plan.dump is not None:
         _dump.set_request(plan.dump)
-    return _execute(plan)
+    return _execute(plan, text)
 
 
 def _read(arguments: Sequence[str]) -> _Plan:
@@ -103,11 +111,15 @@ def _check_file(file: str) -> None:
         raise _UsageError(problem)
 
 
-def _execute(plan: _Plan) -> int:
+def _execute(plan: _Plan, text: bytes | None) -> int:
+    """Run the program; its ``text`` where the file can be read only once."""
     sys.argv[:] = [plan.file, *plan.arguments]
     sys.path.insert(0, os.path.dirname(os.path.abspath(plan.file)))
     try:
-        runpy.run_path(plan.file, run_name="__main__")
+        if text is None:
+            runpy.run_path(plan.file, run_name="__main__")
+        else:
+            _run_text(plan.file, text)
     except SystemExit as leaving:
         return _exit_code(leaving)
     except KeyboardInterrupt:
@@ -116,6 +128,22 @@ def _execute(plan: _Plan) -> int:
         show_exception(error)
         return 1
     return 0
+
+
+def _run_text(file: str, text: bytes) -> None:
+    """What ``runpy.run_path`` does, which opens a file twice: a pipe is empty by then."""
+    module = types.ModuleType("__main__")
+    vars(module).update(__file__=file, __cached__=None)
+    code = compile(text, file, "exec")
+    lines = io.StringIO(importlib.util.decode_source(text)).readlines()
+    # Without a time, linecache takes it as it is: kernels and tracebacks find their lines there.
+    linecache.cache[file] = (len(text), None, lines, file)
+    before = sys.modules["__main__"]
+    sys.modules["__main__"] = module
+    try:
+        exec(code, vars(module))
+    finally:
+        sys.modules["__main__"] = before
 
 
 def _exit_code(leaving: SystemExit) -> int:

@@ -200,9 +200,8 @@ class Lookup:
         before = self.store.load(key)
         if before is None and self._before_build is not None:
             self._before_build(request.kind)
-        entry = before or build_kernel(
-            self.store, self.toolchain, key, compilation.name, texts, request.kind
-        )
+        name = request.source.function.__name__  # what a person calls it, in listings
+        entry = before or build_kernel(self.store, self.toolchain, key, name, texts, request.kind)
         if elaboration.specialised:
             self._redirect(
                 request, elaboration.reads, elaboration.specialised, request.signature.alias
