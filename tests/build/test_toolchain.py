@@ -8,6 +8,7 @@ import os
 import pickle
 import shlex
 import shutil
+import subprocess
 import time
 from dataclasses import replace
 from pathlib import Path
@@ -544,3 +545,17 @@ def test_a_text_cannot_be_written_elsewhere(
 ) -> None:
     with pytest.raises(ValueError, match="not a file name"):
         compile_kernel(store, toolchain, str(tmp_path), {name: KERNEL}, WRAPPER)
+
+
+@pytest.mark.parametrize("define", ["PYPTO_TWIN_LINKED", "PYPTO_TWIN_SUPPORT", "PYPTO_TWIN_COUNT"])
+def test_headers_compile_without_warnings(tmp_path: Path, define: str) -> None:
+    """CXX may hold -Werror and all the warnings that there are."""
+    source = tmp_path / "all.cpp"
+    source.write_text('#include "kernel_operator.h"\n#include "pypto_launch.h"\n')
+    strict = ["-std=c++17", "-fopenmp-simd", "-Wall", "-Wextra", "-Werror", "-fsyntax-only"]
+    done = subprocess.run(
+        [real_compiler(), *strict, f"-D{define}", f"-I{steps.TWIN}", str(source)],
+        capture_output=True,
+        text=True,
+    )
+    assert (done.returncode, done.stderr) == (0, "")

@@ -188,7 +188,7 @@ inline void Launch(const PyptoRuntime* runtime, void (*stream)(PyptoCore*, const
     launch.frame = frame;
     launch.kind = kind;
     launch.blocks = runtime->blocks(work);
-    launch.flags = traffic > static_cast<double>(runtime->llc_bytes) ? PYPTO_STREAM_STORES : 0u;
+    launch.flags = traffic > static_cast<double>(runtime->llc_bytes) ? static_cast<uint32_t>(PYPTO_STREAM_STORES) : 0u;
     runtime->launch(&launch);
 }
 
