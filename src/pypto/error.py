@@ -133,13 +133,30 @@ def _render_span(span: Span) -> list[str]:
     out = [f"  --> {span.location}"]
     for number in range(first, last + 1):
         raw = source.lines[number - 1].rstrip()
+        start, end = (span.column, span.end_column) if number == span.line else (0, 0)
+        if span.end_line != span.line:
+            end = len(raw)
+        if len(raw) > _LONGEST:
+            raw, start, end = _clipped(raw, start, end)
         out.append(f"  {source.first_line + number - 1:>{width}} | {_shown(raw)}")
         if number == span.line:
-            end = span.end_column if span.end_line == span.line else len(raw)
-            start = _cells(raw[: span.column])
-            carets = max(1, _cells(raw[:end]) - start)
-            out.append(f"  {'':>{width}} | {' ' * start}{'^' * carets}")
+            before = _cells(raw[:start])
+            carets = max(1, _cells(raw[:end]) - before)
+            out.append(f"  {'':>{width}} | {' ' * before}{'^' * carets}")
     return out
+
+
+_LONGEST = 200
+"""Characters of a source line that are shown."""
+
+
+def _clipped(raw: str, start: int, end: int) -> tuple[str, int, int]:
+    """A part of a long line, and where ``start`` and ``end`` are in it."""
+    first = max(0, min(start - _LONGEST // 4, len(raw) - _LONGEST))
+    last = min(len(raw), first + _LONGEST)
+    head, tail = "... " if first else "", " ..." if last < len(raw) else ""
+    moved = len(head) - first
+    return head + raw[first:last] + tail, start + moved, min(end, last) + moved
 
 
 def _shown(text: str) -> str:
