@@ -62,7 +62,7 @@ def make(n):
 one, two = make(1), make(2)
 """
 
-SHAPE_FORM = "--shape takes NAME=SIZE,SIZE,... with sizes of 0 or more"
+SHAPE_FORM = "--shape takes NAME=SIZE,SIZE,... with sizes of 0 or more, such as x=4,8"
 
 
 def _compile(directory: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
@@ -216,6 +216,7 @@ def test_sizes_that_annotations_leave_open(folder: Path) -> None:
         (["nothing.py"], "nothing.py has no kernel: no function with @pypto.frontend.jit"),
         (["kernels.py:third"], "kernels.py has no kernel 'third'; it has first, second"),
         (["kernels.py", "--shape", "x"], f"{SHAPE_FORM}, got 'x'"),
+        (["kernels.py", "--shape", "x="], f"{SHAPE_FORM}, got 'x='"),
         (["kernels.py", "--shape", "x=4,-1"], f"{SHAPE_FORM}, got 'x=4,-1'"),
         (["kernels.py", "--shape", "x=4", "--shape", "x=5"], "--shape names x twice"),
         (

@@ -27,22 +27,33 @@ def main(arguments: Sequence[str] | None = None) -> int:
         from pypto.cli.run import run
 
         return run(given[1:])
+    from pypto.cli.output import abandon, of_output
+
+    try:
+        try:
+            return _main(given)
+        finally:
+            if sys.stdout is not None:
+                sys.stdout.flush()
+    except OSError as error:
+        if not of_output(error):
+            raise
+        abandon(error)
+        return 1
+    except KeyboardInterrupt:
+        return INTERRUPTED
+
+
+def _main(given: list[str]) -> int:
     from pypto.cli.frames import plain_warnings
 
-    parser = _parser()
-    parsed = parser.parse_args(given)
+    parsed = _parser().parse_args(given)
     try:
         with plain_warnings():
             return _dispatch(parsed)
     except PyptoError as error:
         print(error, file=sys.stderr)
         return 1
-    except BrokenPipeError:
-        # The reader has gone (`pypto cache list | head`). Nobody wants the rest.
-        sys.stderr.close()
-        return 1
-    except KeyboardInterrupt:
-        return INTERRUPTED
 
 
 def _dispatch(parsed: argparse.Namespace) -> int:

@@ -37,9 +37,10 @@ def _info(store: CacheStore) -> int:
 
 
 def _list(store: CacheStore) -> int:
-    from rich.console import Console
     from rich.table import Table
     from rich.text import Text
+
+    from pypto.cli.output import console
 
     entries = sorted(inspect.list_entries(store), key=lambda one: (-one.last_used, one.name))
     table = Table(box=None, pad_edge=False)
@@ -54,11 +55,11 @@ def _list(store: CacheStore) -> int:
             _moment(entry.last_used),
         )
     # Not cut to a width where the reader is a program.
-    console = Console(highlight=False)
-    if not console.is_terminal:
-        console.width = 10_000
+    shown = console()
+    if not shown.is_terminal:
+        shown.width = 10_000
     if entries:
-        console.print(table)
+        shown.print(table)
     print(f"{len(entries)} kernel{'s' if len(entries) != 1 else ''}")
     return 0
 

@@ -28,10 +28,11 @@ class Finding:
 
 def doctor_command() -> int:
     """Print all findings, problems first; 1 if there is a problem, else 0."""
-    from rich.console import Console
     from rich.text import Text
 
-    console = Console(highlight=False, soft_wrap=True)
+    from pypto.cli.output import console
+
+    shown = console(soft_wrap=True)
     findings = sorted(_findings(), key=lambda finding: finding.state != "problem")
     styles = {"ok": "green", "problem": "bold red", "absent": "yellow"}
     for finding in findings:
@@ -39,14 +40,14 @@ def doctor_command() -> int:
         line = Text(f"{finding.state:8}", styles[finding.state])
         line.append(f"{finding.subject:10}", "bold")
         line.append(first, "")
-        console.print(line)
+        shown.print(line)
         for further in rest:
-            console.print(Text(" " * 18 + further))
+            shown.print(Text(" " * 18 + further))
     problems = sum(finding.state == "problem" for finding in findings)
     if problems:
-        console.print(f"\n{problems} problem{'s' if problems > 1 else ''}, the first one on top")
+        shown.print(f"\n{problems} problem{'s' if problems > 1 else ''}, the first one on top")
         return 1
-    console.print("\nKernels compile and run on this CPU. Nothing here has been tried on an NPU.")
+    shown.print("\nKernels compile and run on this CPU. Nothing here has been tried on an NPU.")
     return 0
 
 

@@ -47,6 +47,10 @@ def read_given(
     texts = _once("--value", map(_value, values))
     parameters = {name: _parameters(kernel) for name, kernel in kernels.items()}
     every = [p for found in parameters.values() for p in found]
+    for p in every:
+        # Nothing is the shape of a tensor without axes, and else a slip.
+        if p.tensor is not None and p.tensor.shape and sizes.get(p.name) == ():
+            raise _no_shape(f"{p.name}=")
     tensors = {p.name for p in every if p.tensor is not None}
     others = {p.name for p in every if p.tensor is None}
     _check_names("--shape", sizes, "tensor", tensors, others, "no tensor; give its value: --value")
@@ -99,10 +103,14 @@ def _shape(text: str) -> tuple[str, tuple[int, ...]]:
         if any(size < 0 for size in shape):
             raise ValueError
     except ValueError:
-        raise NotPossible(
-            f"--shape takes NAME=SIZE,SIZE,... with sizes of 0 or more, got '{text}'"
-        ) from None
+        raise _no_shape(text) from None
     return name, shape
+
+
+def _no_shape(text: str) -> NotPossible:
+    return NotPossible(
+        f"--shape takes NAME=SIZE,SIZE,... with sizes of 0 or more, such as x=4,8, got '{text}'"
+    )
 
 
 def _value(text: str) -> tuple[str, str]:
