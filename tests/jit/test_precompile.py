@@ -195,7 +195,7 @@ def test_all_that_is_missing_is_said_at_once(modules: Modules) -> None:
         "  7 |       w: T([8, ...], FP32),\n"
         "  8 |       o: T,\n"
         "    |       ^^^^\n"
-        "  help: annotate it fully, pypto.Tensor() is too little, or call the kernel with tensors\n"
+        "  help: annotate it fully, pypto.Tensor is too little, or call the kernel with tensors\n"
         "\n"
         "ErrCode: F00002  the value of 'up' is needed to compile without a call\n"
         "  --> m1.py:9:7\n"

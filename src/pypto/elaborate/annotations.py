@@ -148,7 +148,7 @@ def signature_of(
             annotation = evaluate_annotation(function, name)
             tensor = annotation_of(annotation)
             if tensor is not None:
-                parameters.append(_tensor(name, tensor, shapes.get(name)))
+                parameters.append(_tensor(name, tensor, shapes.get(name), _written(annotation)))
             elif (scalar := _scalar(annotation, parameter.default)) and name not in values:
                 parameters.append(scalar)
             elif name in values or parameter.default is not inspect.Parameter.empty:
@@ -195,14 +195,19 @@ def _refuse_missing(name: str, annotation: object) -> typing.NoReturn:
     _refuse(f"the value of '{name}' is needed to compile without a call", help)
 
 
+def _written(annotation: object) -> str:
+    """``pypto.Tensor`` of the bare class, ``pypto.Tensor(...)`` of what was called."""
+    return "pypto.Tensor" if isinstance(annotation, type) else str(annotation)
+
+
 def _tensor(
-    name: str, annotation: TensorAnnotation, given: tuple[int, ...] | None
+    name: str, annotation: TensorAnnotation, given: tuple[int, ...] | None, written: str
 ) -> TensorSignature:
     dtype = annotation.dtype
     if dtype is None:
         _refuse(
             f"the annotation of '{name}' does not say its dtype",
-            f"annotate it fully, {annotation} is too little, or call the kernel with tensors",
+            f"annotate it fully, {written} is too little, or call the kernel with tensors",
         )
     axes: tuple[object, ...] = annotation.shape or ()
     if annotation.shape is None or annotation.open:

@@ -12,16 +12,9 @@ import libcst as cst
 from pypto.elaborate import advice
 from pypto.elaborate import values as v
 from pypto.elaborate.diagnostics import Poisoned, refuse
+from pypto.elaborate.iteration import MAX_LENGTH, items_of, iterate
 from pypto.elaborate.machine import Frame
-from pypto.elaborate.scalars import (
-    MAX_LENGTH,
-    as_number,
-    dict_of,
-    from_python,
-    items_of,
-    number,
-    python_call,
-)
+from pypto.elaborate.scalars import as_number, dict_of, from_python, number, python_call
 from pypto.elaborate.tensors import apply_operation
 from pypto.elaborate.values import Item, Known, Mapping, Scalar, Sequence, is_tensor, scalar
 from pypto.error import FeError, FeNotImplementedError, FeTypeError, FeValueError, Span
@@ -71,12 +64,13 @@ _UNARY: dict[type, tuple[str, Callable[[Any], Any]]] = {
     cst.BitInvert: ("~", operator.invert),
 }
 
-_PLAIN = (
+_PLAIN: tuple[type, ...] = (
     bool, int, float, complex, str, bytes, type(None), type(Ellipsis), tuple, list, dict, set,
-    frozenset, range,
+    frozenset, range, type({}.keys()), type({}.items()),
 )  # fmt: skip
 INT64 = range(-(2**63), 2**63)
 _MAX_BITS = 1 << 16
+_LISTS = (list, tuple)
 
 
 def operand(frame: Frame, item: Item, span: Span) -> Expr | None:
@@ -173,7 +167,7 @@ def _function_of(symbol: str) -> Callable[[Any, Any], Any]:
 
 def _sequence_operator(frame: Frame, symbol: str, a: Item, b: Item, span: Span) -> Sequence | None:
     if symbol == "+":
-        left, right = items_of(frame, a, span), items_of(frame, b, span)
+        left, right = _parts(frame, a, span), _parts(frame, b, span)
         if left is not None and right is not None and _is_list(a) == _is_list(b):
             return Sequence(left + right, _is_list(a))
     if symbol == "*":
@@ -190,6 +184,13 @@ def _is_list(item: Item) -> bool:
     if isinstance(item, Sequence):
         return item.mutable
     return isinstance(item, Known) and isinstance(item.value, list)
+
+
+def _parts(frame: Frame, item: Item, span: Span) -> list[Item] | None:
+    """The items of a list or tuple; None for everything else, which is never equal to one."""
+    if isinstance(item, Sequence) or (isinstance(item, Known) and isinstance(item.value, _LISTS)):
+        return items_of(frame, item, span)
+    return None
 
 
 def _check_plain(frame: Frame, what: str, span: Span, *pairs: tuple[object, Item]) -> None:
@@ -248,8 +249,12 @@ def unary(frame: Frame, sign: type, item: Item, node: cst.CSTNode) -> Item:
 
 def truth(frame: Frame, item: Item, span: Span) -> bool:
     """Whether Python takes ``item`` for true, at compile time."""
-    if isinstance(item, Sequence | Mapping):
+    if isinstance(item, Sequence | Mapping | v.Set):
         return bool(item.items)
+    if isinstance(item, v.View):
+        return bool(item.owner.items)
+    if isinstance(item, v.Cursor):
+        return True
     if is_tensor(item):
         refuse(
             FeTypeError,
@@ -340,7 +345,7 @@ def _contains(frame: Frame, container: Item, item: Item, node: cst.CSTNode) -> I
     if isinstance(container, Known) and isinstance(container.value, str):
         text = frame.python(item, span, "the operator in")
         return Known(python_call(operator.contains, span, frame.use(container, span), text))
-    parts = items_of(frame, container, span)
+    parts = iterate(frame, container, span)
     if parts is None:
         refuse(
             FeTypeError, "'in' needs a list, tuple, range, dict, set or string", span,
@@ -352,6 +357,8 @@ def _contains(frame: Frame, container: Item, item: Item, node: cst.CSTNode) -> I
         if isinstance(equal, Known) and equal.value:
             return Known(True)
         if isinstance(equal, Scalar):
+            if isinstance(container, v.Cursor):  # where it stops is where it goes on later
+                frame.need(equal, span, "'in' of an iterator")
             conditions.append(equal.expr)
     return _combine("or", conditions, False)
 
@@ -366,7 +373,7 @@ def _combine(op: str, conditions: list[Expr], empty: bool) -> Item:
 
 
 def _sequences_equal(frame: Frame, a: Item, b: Item, node: cst.CSTNode) -> Item | None:
-    left, right = items_of(frame, a, frame.span(node)), items_of(frame, b, frame.span(node))
+    left, right = _parts(frame, a, frame.span(node)), _parts(frame, b, frame.span(node))
     if left is None or right is None:
         return Known(False)
     shape = any(isinstance(item, Sequence) and item.shape for item in (a, b))

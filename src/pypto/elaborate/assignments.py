@@ -1,4 +1,4 @@
-"""Assignments: names, tuples of names, whole tensors, items of lists and dicts; and ``del``."""
+"""Assignments: names, tuples of names, whole tensors, items of lists and dicts."""
 
 from __future__ import annotations
 
@@ -9,9 +9,10 @@ import libcst as cst
 from pypto.elaborate import values as v
 from pypto.elaborate.captures import path_text
 from pypto.elaborate.diagnostics import Poisoned, refuse
+from pypto.elaborate.iteration import items_of
 from pypto.elaborate.machine import Frame, Rebinding, identifier
 from pypto.elaborate.methods import refuse_shape_change
-from pypto.elaborate.scalars import items_of, python_call
+from pypto.elaborate.scalars import python_call
 from pypto.elaborate.subscripts import is_whole, key_behind
 from pypto.elaborate.tensors import write
 from pypto.elaborate.values import Item, Known, Sequence, is_tensor
@@ -21,11 +22,10 @@ from pypto.error import (
     FeTypeError,
     FeValueError,
     Span,
-    UnsupportedSyntaxError,
 )
 from pypto.ir.tensor import Buffer
 
-__all__ = ["annotated_assignment", "assign", "assignment", "delete", "store"]
+__all__ = ["annotated_assignment", "assign", "assignment", "store"]
 
 
 def assignment(frame: Frame, node: cst.Assign) -> None:
@@ -165,18 +165,3 @@ def _store_tensor(frame: Frame, target: cst.Subscript, owner: Item, item: Item) 
     # The place is the statement being executed, when the write is in this function.
     own = frame.caller is None and frame.place is not None
     write(frame, owner, item, frame.place if own and frame.place else span, text)
-
-
-def delete(frame: Frame, node: cst.Del) -> None:
-    """``del name``."""
-    targets = [node.target]
-    if isinstance(node.target, cst.Tuple):
-        targets = [element.value for element in node.target.elements]  # type: ignore[misc]
-    for target in targets:
-        if not isinstance(target, cst.Name):
-            refuse(
-                UnsupportedSyntaxError, "a kernel can only delete names", frame.span(target),
-                help="leave the statement out: what is not used costs nothing",
-            )  # fmt: skip
-        frame.evaluate(target)
-        frame.locals.pop(identifier(target), None)

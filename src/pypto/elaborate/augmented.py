@@ -1,7 +1,8 @@
 """``target += value`` and the like: in place where Python and torch change the object itself.
 
-Tensors that are memory are written, lists and dicts made in the kernel are changed, whatever names
-and items lead to them. Everything else gives the target a new value. The target is evaluated once.
+Tensors that are memory are written, lists, dicts and sets made in the kernel are changed, whatever
+names and items lead to them. Everything else gives the target a new value. The target is evaluated
+once.
 """
 
 from __future__ import annotations
@@ -14,10 +15,12 @@ from pypto.elaborate import values as v
 from pypto.elaborate.arithmetic import BINARY, binary
 from pypto.elaborate.assignments import assign, store
 from pypto.elaborate.captures import path_text
+from pypto.elaborate.containers import change_set
 from pypto.elaborate.diagnostics import refuse
+from pypto.elaborate.iteration import MAX_LENGTH, items_of
 from pypto.elaborate.machine import Frame, Replaced, identifier
 from pypto.elaborate.methods import refuse_shape_change
-from pypto.elaborate.scalars import MAX_LENGTH, dict_of, items_of
+from pypto.elaborate.scalars import dict_of
 from pypto.elaborate.subscripts import element, key_behind
 from pypto.elaborate.tensors import write
 from pypto.elaborate.values import Item, Known, Mapping, Sequence, is_tensor
@@ -60,7 +63,7 @@ def augmented_assignment(frame: Frame, node: cst.AugAssign) -> None:
 
 def _advice(frame: Frame, node: cst.AugAssign, old: Item) -> str | None:
     """What to write where the object that an item holds can be changed, and the item cannot."""
-    if not isinstance(old, Buffer | Sequence | Mapping):
+    if not isinstance(old, Buffer | Sequence | Mapping | v.Set):
         return None
     symbol = BINARY[_AUGMENTED[type(node.operator)]][0]
     return f"name the item first: item = {frame.span(node.target).text()}; item {symbol}= ..."
@@ -75,6 +78,8 @@ def _result(frame: Frame, node: cst.AugAssign, old: Item) -> Item | None:
         return None
     if isinstance(old, Mapping) and sign is cst.BitOr:
         _update(frame, node, old, value)
+        return None
+    if isinstance(old, v.Set) and change_set(frame, old, sign, value, frame.span(node)):
         return None
     if isinstance(old, Known):
         for kind, signs in _CHANGED.items():
@@ -134,9 +139,9 @@ def _update(frame: Frame, node: cst.AugAssign, old: Mapping, value: Item) -> Non
 
 
 def _refuse_change(frame: Frame, node: cst.AugAssign, old: Known, kind: str) -> NoReturn:
-    """Lists, dicts and sets from outside, and sets of the kernel, keep their items."""
+    """Lists, dicts and sets from outside keep their items."""
     symbol = BINARY[_AUGMENTED[type(node.operator)]][0]
-    what = f"a {kind} made outside" if kind != "set" else "a set"
+    what = f"a {kind} made outside"
     what = f"'{path_text(old.origin)}'" if old.origin else what
     text = frame.span(node.target).text()
     refuse(

@@ -16,12 +16,14 @@ from pypto.elaborate.captures import path_text
 from pypto.elaborate.diagnostics import refuse
 from pypto.elaborate.helpers import call_helper
 from pypto.elaborate.intrinsics import call_builtin, call_pure
+from pypto.elaborate.iteration import items_of
 from pypto.elaborate.machine import Frame, identifier
 from pypto.elaborate.methods import call_method
 from pypto.elaborate.purity import is_foreign, is_pure, why_impure
-from pypto.elaborate.scalars import dict_of, from_python, items_of, python_call
+from pypto.elaborate.scalars import dict_of, from_python, python_call
 from pypto.elaborate.tensors import Argument, apply_operation
 from pypto.elaborate.values import Item, Known, Method
+from pypto.elaborate.wrappers import unwrap
 from pypto.error import FeTypeError, PyptoError, Span
 from pypto.ir.dtype import DataType
 from pypto.ir.expr import as_int
@@ -46,7 +48,19 @@ def evaluate_call(frame: Frame, node: cst.Call) -> Item:
         return call_method(frame, callee, positional, keyword, span, frame.name_for(node))
     if not isinstance(callee, Known):
         _not_callable(frame, callee, node)
-    value = callee.value
+    callee, positional, keyword = unwrap(frame, callee, positional, keyword, span)
+    return _call(frame, callee, positional, keyword, node)
+
+
+def _call(
+    frame: Frame,
+    callee: Known,
+    positional: list[Argument],
+    keyword: dict[str, Argument],
+    node: cst.Call,
+) -> Item:
+    """A call of a Python object, by its kind."""
+    value, span = callee.value, frame.span(node)
     if isinstance(value, Operation):
         frame.use(callee, span)
         return apply_operation(

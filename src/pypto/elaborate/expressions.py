@@ -18,9 +18,10 @@ from pypto.elaborate.arithmetic import binary, boolean, compare, operand, truth,
 from pypto.elaborate.calls import evaluate_call
 from pypto.elaborate.captures import Unreadable, path_text
 from pypto.elaborate.diagnostics import Poisoned, refuse
+from pypto.elaborate.iteration import items_of
 from pypto.elaborate.machine import Evaluate, Frame, identifier
-from pypto.elaborate.methods import has_method
-from pypto.elaborate.scalars import as_number, items_of, python_call
+from pypto.elaborate.methods import has_method, refuse_method
+from pypto.elaborate.scalars import as_number, python_call
 from pypto.elaborate.subscripts import evaluate_subscript
 from pypto.elaborate.tensors import tensor_attribute
 from pypto.elaborate.values import Item, Known, Mapping, Method, Scalar, Sequence, scalar
@@ -82,6 +83,12 @@ def _name(frame: Frame, node: cst.Name) -> Item:
     help = f"did you mean '{near[0]}'?" if near else "define it, or pass it as a parameter"
     if name in registry.names():
         help = f"did you mean 'pypto.{name}'?"
+    if span.text() != name and span.text().startswith("__"):
+        owner = name.removesuffix(span.text()).lstrip("_")
+        help = (
+            f"'{span.text()}' means '{name}' inside the class {owner}: define that, or use a name "
+            "with one underscore"
+        )
     refuse(FeNameError, f"name '{name}' is not defined", span, help=help)
 
 
@@ -93,6 +100,7 @@ def _attribute(frame: Frame, node: cst.Attribute) -> Item:
         return tensor_attribute(frame, owner, name, span)
     if has_method(owner, name):
         return Method(owner, name)
+    refuse_method(owner, name, span)
     if not isinstance(owner, Known):
         if isinstance(owner, Scalar):
             frame.need(owner, span, f"the attribute '{name}'")
@@ -106,9 +114,15 @@ def _attribute(frame: Frame, node: cst.Attribute) -> Item:
         plain = "pass the value as a parameter, or keep it in a plain attribute or global"
         help = error.help or plain
         if error.missing:
-            near = difflib.get_close_matches(name, dir(owner.value), 1)
-            help = f"did you mean '{near[0]}'?" if near else help
+            help = _near_attribute(owner.value, name) or help
         refuse(FeError, f"cannot read '{shown}.{name}': {error}", span, code="F00007", help=help)
+
+
+def _near_attribute(value: object, name: str) -> str | None:
+    if name in dir(value):  # a slot or annotation without a value
+        return f"set '{name}' before the kernel is called, or pass the value as a parameter"
+    near = difflib.get_close_matches(name, dir(value), 1)
+    return f"did you mean '{near[0]}'?" if near else None
 
 
 def _is_own(value: object) -> bool:
@@ -223,7 +237,7 @@ def _list(frame: Frame, node: cst.List) -> Item:
 def _set(frame: Frame, node: cst.Set) -> Item:
     span = frame.span(node)
     parts = [frame.python(item, span, "an item of a set") for item in _items(frame, node)]
-    return Known(python_call(set, span, parts))
+    return v.Set(python_call(set, span, parts))
 
 
 def _dict(frame: Frame, node: cst.Dict) -> Item:
@@ -268,8 +282,12 @@ def _parts(frame: Frame, parts: Any, prefix: str, quote: str) -> list[str]:
 
 
 def _field(frame: Frame, part: cst.FormattedStringExpression, prefix: str, quote: str) -> str:
-    value = frame.known(part.expression, "an f-string")
     span = frame.span(part.expression)
+    item = frame.evaluate(part.expression)
+    if isinstance(item, v.Cursor):
+        help = "make a list of it first: list(...)"
+        refuse(FeTypeError, "an iterator has no text", span, got=v.describe(item), help=help)
+    value = frame.python(item, span, "an f-string")
     conversion, head = part.conversion, ""
     spec = "".join(_parts(frame, part.format_spec or (), prefix, quote))
     if part.equal is not None:

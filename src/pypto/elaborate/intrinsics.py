@@ -8,9 +8,10 @@ from pypto.elaborate import advice
 from pypto.elaborate import values as v
 from pypto.elaborate.arithmetic import operand
 from pypto.elaborate.diagnostics import refuse
+from pypto.elaborate.iteration import items_of, iterator
 from pypto.elaborate.machine import Frame
 from pypto.elaborate.purity import SYMBOLIC
-from pypto.elaborate.scalars import as_number, from_python, items_of, python_call
+from pypto.elaborate.scalars import as_number, from_python, python_call
 from pypto.elaborate.tensors import Argument
 from pypto.elaborate.values import Item, Known, Scalar, Sequence, is_tensor, scalar
 from pypto.error import FeNotImplementedError, FeTypeError, FeValueError, Span, TileError
@@ -205,6 +206,11 @@ def call_pure(
 ) -> Item:
     """A built-in or standard function at compile time; some take run-time scalars too."""
     name = function.__name__
+    if function in _ITERATORS:
+        made = iterator(frame, function, positional, keyword, span)
+        if made is not None:
+            return made
+    positional = _drained(frame, function, positional)
     if not keyword:
         special = _on_items(frame, function, positional, span)
         if special is not None:
@@ -218,13 +224,27 @@ def call_pure(
     what = f"{name}(...)"
     args = [frame.python(item, place, what) for item, place in positional]
     kwargs = {key: frame.python(item, place, what) for key, (item, place) in keyword.items()}
-    result = python_call(function, span, *args, **kwargs)
-    if (
-        isinstance(result, zip | enumerate | reversed)
-        or type(result).__name__ == "list_reverseiterator"
-    ):
-        result = list(result)
-    return from_python(result)
+    return from_python(python_call(function, span, *args, **kwargs))
+
+
+_ITERATORS = (zip, enumerate, reversed)
+_DRAINING = frozenset({bytes, dict, frozenset, list, max, min, set, sorted, sum, tuple})
+_UNREADABLE = frozenset({ascii, format, len, repr, reversed, str})
+
+
+def _drained(frame: Frame, function: Any, positional: Arguments) -> Arguments:
+    """The arguments, with the items of an iterator where ``function`` takes them all."""
+    if not positional or not isinstance(positional[0][0], v.Cursor):
+        return positional
+    item, place = positional[0]
+    if function in _UNREADABLE:
+        refuse(
+            FeTypeError, f"{function.__name__} does not take an iterator", place,
+            got=v.describe(item), help="make a list of it first: list(...)",
+        )  # fmt: skip
+    if function not in _DRAINING:
+        return positional
+    return [(Sequence(items_of(frame, item, place) or [], True), place), *positional[1:]]
 
 
 def _refuse_tensor(function: str, item: Item, place: Span) -> NoReturn:
@@ -242,29 +262,14 @@ def _on_items(frame: Frame, function: Any, positional: Arguments, span: Span) ->
         item = positional[0][0]
         if isinstance(item, Value | Buffer):
             return scalar(item.type.shape[0])
-        if isinstance(item, Sequence | v.Mapping):
+        if isinstance(item, Sequence | v.Mapping | v.Set):
             return Known(len(item.items))
-        return None
+        return Known(len(item.owner.items)) if isinstance(item, v.View) else None
     if function is isinstance and len(positional) == 2:
         return _is_instance(frame, positional)
-    if function in (list, tuple, reversed) and len(positional) == 1:
+    if function in (list, tuple) and len(positional) == 1:
         parts = items_of(frame, *positional[0])
-        if parts is None:
-            return None
-        return Sequence(parts[::-1] if function is reversed else parts, function is not tuple)
-    if function is enumerate and len(positional) in (1, 2):
-        parts = items_of(frame, *positional[0])
-        start = frame.python(*positional[1], "enumerate") if len(positional) == 2 else 0
-        if parts is None or not isinstance(start, int):
-            return None
-        pairs = enumerate(parts, start)
-        return Sequence([Sequence([Known(i), part], False) for i, part in pairs], True)
-    if function is zip:
-        columns = [items_of(frame, item, place) for item, place in positional]
-        rows = zip(*(c for c in columns if c is not None), strict=False)
-        if any(column is None for column in columns):
-            return None
-        return Sequence([Sequence(list(row), False) for row in rows], True)
+        return None if parts is None else Sequence(parts, function is list)
     return None
 
 
@@ -282,6 +287,11 @@ def _is_instance(frame: Frame, positional: Arguments) -> Item | None:
         return Known((list if item.mutable else tuple) in given)
     if isinstance(item, v.Mapping):
         return Known(dict in given)
+    if isinstance(item, v.Set):
+        return Known(set in given)
+    if isinstance(item, v.Cursor | v.View):
+        kind = item.maker if isinstance(item, v.Cursor) else type(getattr({}, item.name)())
+        return Known(any(isinstance(k, type) and issubclass(kind, k) for k in given))
     value = frame.use(item, place) if isinstance(item, Known) else None
     return Known(python_call(isinstance, place, value, given))
 

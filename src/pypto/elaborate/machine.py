@@ -153,6 +153,14 @@ class Frame:
             return parts if item.mutable else tuple(parts)
         if isinstance(item, v.Mapping):
             return {key: self.python(part, span, purpose) for key, part in item.items.items()}
+        if isinstance(item, v.Set):
+            return set(item.items)
+        if isinstance(item, v.View):
+            if item.name == "keys":
+                return dict.fromkeys(item.owner.items).keys()
+            return getattr(self.python(item.owner, span, purpose), item.name)()
+        if isinstance(item, v.Cursor):
+            return (self.python(part, span, purpose) for part in item.source)
         if isinstance(item, v.Poison):
             raise Poisoned
         refuse(

@@ -1,4 +1,4 @@
-"""Methods of tensors, of lists and dicts made in the kernel, and of plain Python values."""
+"""Methods of tensors, of containers made in the kernel, and of plain Python values."""
 
 from __future__ import annotations
 
@@ -6,35 +6,76 @@ from typing import NoReturn
 
 from pypto.elaborate import values as v
 from pypto.elaborate.captures import path_text
+from pypto.elaborate.containers import (
+    container_method,
+    has_container_method,
+    refuse_shape_change,
+)
 from pypto.elaborate.diagnostics import Poisoned, refuse
 from pypto.elaborate.machine import Frame
 from pypto.elaborate.purity import METHODS, MUTATORS
-from pypto.elaborate.scalars import dict_of, from_python, items_of, python_call
+from pypto.elaborate.scalars import from_python, part_of, python_call
 from pypto.elaborate.tensors import Argument, apply_operation, write
-from pypto.elaborate.values import Item, Known, Mapping, Method, Sequence
-from pypto.error import FeError, FeTypeError, Span
+from pypto.elaborate.values import Item, Known, Mapping, Method, Sequence, Set, View
+from pypto.error import FeError, FeNotImplementedError, FeTypeError, Span
 from pypto.ir.tensor import Buffer, Value
 from pypto.ops import registry
 
-__all__ = ["call_method", "has_method", "refuse_shape_change"]
+__all__ = ["call_method", "has_method", "refuse_method", "refuse_shape_change"]
 
-_LIST = frozenset(
-    {"append", "extend", "insert", "pop", "reverse", "clear", "copy", "count", "index"}
-)
-_DICT = frozenset({"get", "items", "keys", "values", "copy", "pop", "update", "setdefault"})
+_VIEWS = frozenset({"items", "keys", "values"})
 
 
 def has_method(item: Item, name: str) -> bool:
     """Whether ``name`` is a method of ``item`` that :func:`call_method` knows or refuses."""
-    if isinstance(item, Sequence):
-        return name in (_LIST if item.mutable else METHODS[tuple])
-    if isinstance(item, Mapping):
-        return name in _DICT
+    if isinstance(item, Sequence | Mapping | Set):
+        return has_container_method(item, name)
     if not isinstance(item, Known):
         return False
     if name in MUTATORS and isinstance(item.value, list | dict | set):
         return True
     return any(isinstance(item.value, kind) and name in names for kind, names in METHODS.items())
+
+
+def refuse_method(item: Item, name: str, span: Span) -> None:
+    """Refuse what is a method of ``item`` in Python and none in kernels; return for other names."""
+    kind = _python_kind(item)
+    if kind is None or not callable(getattr(kind, name, None)):
+        return
+    supported = f"methods supported: {', '.join(_supported(kind))}"
+    refuse(
+        FeNotImplementedError,
+        f"the method '{name}' of {_named(kind)} is not supported in kernels",
+        span,
+        help=_INSTEAD.get(f"{kind.__name__}.{name}", supported),
+    )
+
+
+_INSTEAD = {
+    "set.pop": "a set has no order; take an item of sorted(...), or keep a list",
+    "dict.fromkeys": "fill a dict in a for statement: d[key] = value",
+    "str.encode": "keep the bytes outside the kernel, as a global or a parameter",
+}
+
+
+def _supported(kind: type) -> list[str]:
+    empty = from_python(kind())
+    return sorted(name for name in dir(kind) if has_method(empty, name))
+
+
+def _named(kind: type) -> str:
+    """``lists``, ``strings``: objects of ``kind``, for messages."""
+    return "strings" if kind is str else f"{kind.__name__}s"
+
+
+def _python_kind(item: Item) -> type | None:
+    """The built-in class whose methods ``item`` has in Python."""
+    if isinstance(item, Sequence):
+        return list if item.mutable else tuple
+    if isinstance(item, Mapping | Set):
+        return dict if isinstance(item, Mapping) else set
+    kind = type(item.value) if isinstance(item, Known) else None
+    return kind if kind in METHODS and kind is not range else None
 
 
 def call_method(
@@ -51,10 +92,8 @@ def call_method(
         raise Poisoned
     if isinstance(receiver, Value | Buffer):
         return _tensor_method(frame, receiver, method.name, positional, keyword, span, name)
-    if isinstance(receiver, Sequence) and receiver.mutable:
-        return _list_method(frame, receiver, method.name, positional, keyword, span)
-    if isinstance(receiver, Mapping):
-        return _dict_method(frame, receiver, method.name, positional, keyword, span)
+    if isinstance(receiver, Mapping | Set) or (isinstance(receiver, Sequence) and receiver.mutable):
+        return container_method(frame, receiver, method.name, positional, keyword, span)
     if isinstance(receiver, Known) and method.name in MUTATORS:
         _refuse_mutation(receiver, method.name, span)
     what = f"the method {method.name}"
@@ -62,20 +101,9 @@ def call_method(
     args = [frame.python(item, place, what) for item, place in positional]
     kwargs = {key: frame.python(item, place, what) for key, (item, place) in keyword.items()}
     result = python_call(getattr(value, method.name), span, *args, **kwargs)
-    if type(result).__name__ in ("dict_items", "dict_keys", "dict_values"):
-        result = list(result)
-    return from_python(result)
-
-
-def refuse_shape_change(span: Span) -> NoReturn:
-    """The shape of a tensor is a list that is made anew each time: changing it changes nothing."""
-    refuse(
-        FeError,
-        "the shape of a tensor cannot be changed",
-        span,
-        code="F00007",
-        help="copy it first: shape = list(x.shape)",
-    )
+    if isinstance(value, dict) and method.name in _VIEWS:
+        return View(Mapping({key: Known(part) for key, part in value.items()}), method.name)
+    return part_of(result, not (isinstance(value, dict) and method.name == "get"))
 
 
 def _refuse_mutation(receiver: Known, name: str, span: Span) -> NoReturn:
@@ -116,96 +144,3 @@ def _tensor_method(
     spec = registry.method(method)
     assert spec is not None
     return apply_operation(frame, spec, ((tensor, span), *positional), keyword, span, name)
-
-
-def _no_keywords(name: str, keyword: dict[str, Argument]) -> None:
-    for key, (_, place) in keyword.items():
-        refuse(FeTypeError, f"{name} has no parameter '{key}'", place)
-
-
-def _count(name: str, given: list[Argument], low: int, high: int, span: Span) -> None:
-    if not low <= len(given) <= high:
-        wanted = str(low) if low == high else f"{low} to {high}"
-        refuse(FeTypeError, f"{name} takes {wanted} arguments, got {len(given)}", span)
-
-
-def _list_method(
-    frame: Frame,
-    receiver: Sequence,
-    name: str,
-    positional: list[Argument],
-    keyword: dict[str, Argument],
-    span: Span,
-) -> Item:
-    _no_keywords(name, keyword)
-    if receiver.shape and name in MUTATORS:
-        refuse_shape_change(span)
-    low, high = {"append": (1, 1), "extend": (1, 1), "insert": (2, 2), "pop": (0, 1)}.get(
-        name, (0, 0) if name in ("reverse", "clear", "copy") else (1, 1)
-    )
-    _count(name, positional, low, high, span)
-    items = receiver.items
-    if name == "append":
-        items.append(positional[0][0])
-    elif name == "extend":
-        more = items_of(frame, *positional[0])
-        if more is None:
-            refuse(FeTypeError, "extend takes a list or tuple", positional[0][1])
-        items.extend(more)
-    elif name == "insert":
-        at = frame.python(*positional[0], "insert")
-        python_call(items.insert, span, at, positional[1][0])
-    elif name == "pop":
-        at = frame.python(*positional[0], "pop") if positional else -1
-        found: Item = python_call(items.pop, span, at)
-        return found
-    elif name == "reverse":
-        items.reverse()
-    elif name == "clear":
-        items.clear()
-    elif name == "copy":
-        return Sequence(list(items), True)
-    else:
-        plain = [frame.python(item, span, name) for item in items]
-        wanted = frame.python(*positional[0], name)
-        return Known(python_call(getattr(plain, name), span, wanted))
-    return Known(None)
-
-
-def _dict_method(
-    frame: Frame,
-    receiver: Mapping,
-    name: str,
-    positional: list[Argument],
-    keyword: dict[str, Argument],
-    span: Span,
-) -> Item:
-    _no_keywords(name, keyword)
-    items = receiver.items
-    if name in ("items", "keys", "values", "copy"):
-        _count(name, positional, 0, 0, span)
-        if name == "copy":
-            return Mapping(dict(items))
-        if name == "values":
-            return Sequence(list(items.values()), True)
-        if name == "keys":
-            return Sequence([Known(key) for key in items], True)
-        return Sequence([Sequence([Known(k), item], False) for k, item in items.items()], True)
-    if name == "update":
-        _count(name, positional, 1, 1, span)
-        more = dict_of(frame, *positional[0])
-        if more is None:
-            refuse(FeTypeError, "update takes a dict", positional[0][1])
-        items.update(more)
-        return Known(None)
-    _count(name, positional, 1, 2, span)
-    key = frame.python(*positional[0], name)
-    python_call(hash, span, key)
-    default: Item = positional[1][0] if len(positional) == 2 else Known(None)
-    if name == "setdefault":
-        return items.setdefault(key, default)
-    if key in items:
-        return items[key] if name == "get" else items.pop(key)
-    if name == "pop" and len(positional) == 1:
-        refuse(FeTypeError, f"KeyError: {key!r}", span)
-    return default

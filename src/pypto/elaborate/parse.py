@@ -14,6 +14,7 @@ from libcst.metadata import CodeRange, MetadataWrapper, PositionProvider
 
 from pypto._recursion import deep_recursion
 from pypto.elaborate.diagnostics import refuse
+from pypto.elaborate.mangling import mangle
 from pypto.elaborate.source import KernelSource, token_digest
 from pypto.error import Diagnostic, ParserError, SourceText, Span
 
@@ -112,6 +113,7 @@ def parse(source: KernelSource, label: str | None = None) -> ParsedFunction:
             )
         wrapper = MetadataWrapper(module, unsafe_skip_copy=True)
         positions = wrapper.resolve(PositionProvider)
+        mangle(node, source.function.__code__)
     return ParsedFunction(source.function, text, node, shift, positions, token_digest(text.lines))
 
 

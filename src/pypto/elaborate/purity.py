@@ -7,6 +7,7 @@ would be frozen into the compiled kernel.
 from __future__ import annotations
 
 import builtins
+import functools
 import sys
 import types
 
@@ -30,6 +31,13 @@ SYMBOLIC: dict[object, str] = {abs: "abs", min: "min", max: "max", int: "to_int"
 
 _PURE_MODULES = frozenset({"math", "cmath", "_operator", "operator"})
 
+_SETS = frozenset(
+    {
+        "copy", "difference", "intersection", "isdisjoint", "issubset", "issuperset",
+        "symmetric_difference", "union",
+    }
+)  # fmt: skip
+
 METHODS: dict[type, frozenset[str]] = {
     str: frozenset(
         {
@@ -47,8 +55,8 @@ METHODS: dict[type, frozenset[str]] = {
     list: frozenset({"count", "index", "copy"}),
     dict: frozenset({"get", "items", "keys", "values", "copy"}),
     range: frozenset({"count", "index"}),
-    frozenset: frozenset({"union", "intersection", "difference", "issubset", "issuperset"}),
-    set: frozenset({"union", "intersection", "difference", "issubset", "issuperset"}),
+    frozenset: _SETS,
+    set: _SETS,
     bytes: frozenset({"hex", "count", "find", "startswith", "endswith"}),
 }  # fmt: skip
 """Methods of plain values that change nothing."""
@@ -61,6 +69,14 @@ MUTATORS = frozenset(
     }
 )  # fmt: skip
 """Methods that change their object."""
+
+_INSTEAD: dict[object, str] = {
+    iter: "loop over the list itself, or over zip(...), enumerate(...) or reversed(...)",
+    next: "take the item by its index: items[0]",
+    map: "write a for statement: for item in items: result.append(...)",
+    filter: "write a for statement with an if: for item in items: if ...: result.append(item)",
+}
+"""Built-ins of iteration that kernels do not have, and what to write."""
 
 _CLOCKS = frozenset({"time", "datetime", "random", "secrets", "uuid"})
 
@@ -116,6 +132,8 @@ def why_impure(function: object, name: str) -> tuple[str, str]:
             f"a kernel cannot call {name}: it would run once, while compiling",
             for_function(name) or "use pypto operations, or pass the result as a parameter",
         )
+    if any(function is known for known in _INSTEAD):
+        return f"a kernel cannot call {name}", _INSTEAD[function]
     if function is type:
         return "a kernel cannot call type", "ask with isinstance(value, kind)"
     if module == "builtins" and not isinstance(function, type):
@@ -127,6 +145,19 @@ def why_impure(function: object, name: str) -> tuple[str, str]:
         return (
             f"a kernel cannot make objects of the class {name}",
             "make the object outside and pass it as a parameter or use it as a global",
+        )
+    if isinstance(function, functools.partial):
+        return (
+            f"a kernel cannot call {name}: it is a functools.partial that was passed or made here",
+            "call the function itself, with all its arguments",
+        )
+    kind = type(function)
+    if any(isinstance(vars(base).get("__call__"), types.FunctionType) for base in kind.__mro__):
+        return (
+            f"a kernel cannot call {name}: it is an object of the class {kind.__name__}, and "
+            "methods of objects cannot be helpers",
+            f"write what {kind.__name__}.__call__ does as a plain function, and pass it what it "
+            "takes from its object",
         )
     return (
         f"a kernel cannot call {name}: its Python source is not available to the compiler",

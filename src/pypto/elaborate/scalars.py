@@ -9,23 +9,12 @@ from typing import Any
 
 from pypto.elaborate.diagnostics import refuse
 from pypto.elaborate.machine import Frame
-from pypto.elaborate.values import Item, Known, Mapping, Scalar, Sequence
+from pypto.elaborate.values import Item, Known, Mapping, Scalar, Sequence, Set
 from pypto.error import FeTypeError, FeValueError, PyptoError, Span
 from pypto.ir.expr import Const, Expr, apply, const
 from pypto.language.symbolic import SymbolicScalar
 
-__all__ = [
-    "MAX_LENGTH",
-    "as_number",
-    "dict_of",
-    "from_python",
-    "items_of",
-    "number",
-    "python_call",
-]
-
-MAX_LENGTH = 1 << 20
-"""Items of one list at compile time."""
+__all__ = ["as_number", "dict_of", "from_python", "number", "part_of", "python_call"]
 
 
 def number(item: Item) -> Expr | None:
@@ -66,12 +55,26 @@ def as_number(expr: Expr) -> Expr:
 
 
 def from_python(value: object) -> Item:
-    """A Python object made at compile time as an item; lists and dicts may be changed later."""
+    """A Python object made at compile time as an item; lists, dicts and sets may change later."""
     if type(value) is list:
         return Sequence([from_python(part) for part in value], True)
     if type(value) is dict:
         return Mapping({key: from_python(part) for key, part in value.items()})
+    if type(value) is set:
+        return Set(set(value))
     return Known(value)
+
+
+def part_of(value: object, made: bool) -> Item:
+    """What was taken out of an object made outside: its own parts stay as they are.
+
+    ``made``: ``value`` itself is new, as a slice or copy is; its items are not.
+    """
+    if made and type(value) is list:
+        return Sequence([Known(part) for part in value], True)
+    if made and type(value) is dict:
+        return Mapping({key: Known(part) for key, part in value.items()})
+    return from_python(value) if made else Known(value)
 
 
 def python_call(function: Callable[..., Any], span: Span, *args: Any, **kwargs: Any) -> Any:
@@ -87,22 +90,6 @@ def python_call(function: Callable[..., Any], span: Span, *args: Any, **kwargs: 
 
 
 # --- containers ---
-
-
-def items_of(frame: Frame, item: Item, span: Span) -> list[Item] | None:
-    """The items of a list, tuple, range, string or dict; None when there are none to see."""
-    if isinstance(item, Sequence):
-        return list(item.items)
-    if isinstance(item, Mapping):
-        return [Known(key) for key in item.items]
-    if isinstance(item, Known) and isinstance(
-        item.value, list | tuple | range | str | dict | set | frozenset | bytes
-    ):
-        value = frame.use(item, span)
-        if isinstance(value, range) and len(value) > MAX_LENGTH:
-            refuse(FeValueError, f"{value!r} is too long for compile time", span)
-        return [Known(part) for part in value]  # objects made outside: nothing may change them
-    return None
 
 
 def dict_of(frame: Frame, item: Item, span: Span) -> dict[object, Item] | None:

@@ -17,14 +17,14 @@ from pypto.elaborate.assignments import (
     annotated_assignment,
     assign,
     assignment,
-    delete,
 )
 from pypto.elaborate.augmented import augmented_assignment
+from pypto.elaborate.deletions import delete
 from pypto.elaborate.diagnostics import Poisoned, refuse
+from pypto.elaborate.iteration import iterate
 from pypto.elaborate.machine import Execute, Frame, identifier
 from pypto.elaborate.parse import children
-from pypto.elaborate.scalars import items_of
-from pypto.elaborate.values import POISON, Item, Known, Mapping, Scalar, Sequence, is_tensor
+from pypto.elaborate.values import POISON, Item, Known, Scalar, is_tensor
 from pypto.error import (
     Diagnostic,
     FeError,
@@ -33,7 +33,6 @@ from pypto.error import (
     FeValueError,
     ParserError,
     PyptoError,
-    Span,
     UnsupportedSyntaxError,
 )
 from pypto.ir.expr import apply
@@ -155,7 +154,7 @@ def _if(frame: Frame, node: cst.If) -> None:
 def _for(frame: Frame, node: cst.For) -> None:
     iterated = frame.evaluate(node.iter)
     span = frame.span(node.iter)
-    items = None if is_tensor(iterated) else items_of(frame, iterated, span)
+    items = None if is_tensor(iterated) else iterate(frame, iterated, span)
     if items is None:
         refuse(
             FeTypeError,
@@ -164,7 +163,7 @@ def _for(frame: Frame, node: cst.For) -> None:
             got=v.describe(iterated),
             help="operations take the whole tensor" if is_tensor(iterated) else None,
         )
-    for item in _live(iterated, items, span):
+    for item in items:
         frame.context.steps += 1
         if frame.context.steps > MAX_STEPS:
             refuse(
@@ -178,22 +177,6 @@ def _for(frame: Frame, node: cst.For) -> None:
             break
         except _Continue:
             continue
-
-
-def _live(iterated: Item, items: list[Item], span: Span) -> Iterator[Item]:
-    """``items``; those of a list or dict that the body changes as Python would see them."""
-    if isinstance(iterated, Sequence):
-        yield from iterated.items
-    elif isinstance(iterated, Mapping):
-        try:
-            yield from map(Known, iterated.items)
-        except RuntimeError as error:
-            refuse(
-                FeValueError, f"RuntimeError: {error}", span,
-                help=f"loop over a copy of its keys: list({span.text()})",
-            )  # fmt: skip
-    else:
-        yield from items
 
 
 def _break(frame: Frame, node: cst.Break) -> None:

@@ -10,12 +10,12 @@ from pypto.elaborate import values as v
 from pypto.elaborate.captures import Unreadable, path_text
 from pypto.elaborate.diagnostics import refuse
 from pypto.elaborate.machine import Frame
-from pypto.elaborate.scalars import from_python, python_call
+from pypto.elaborate.scalars import part_of, python_call
 from pypto.elaborate.values import Item, Known, Mapping, Sequence, is_tensor
 from pypto.error import FeNotImplementedError, FeTypeError, FeValueError, ShapeError, Span
 from pypto.ir.tensor import Buffer, Value
 
-__all__ = ["element", "evaluate_subscript", "is_whole", "key_behind"]
+__all__ = ["element", "evaluate_subscript", "is_whole", "key_behind", "key_of"]
 
 
 def evaluate_subscript(frame: Frame, node: cst.Subscript) -> Item:
@@ -26,7 +26,7 @@ def evaluate_subscript(frame: Frame, node: cst.Subscript) -> Item:
 
 def key_behind(frame: Frame, node: cst.Subscript, owner: Item) -> Any:
     """What stands in the brackets behind ``owner``; nothing is evaluated behind a tensor."""
-    return None if is_tensor(owner) else _key(frame, node)
+    return None if is_tensor(owner) else key_of(frame, node)
 
 
 def element(frame: Frame, node: cst.Subscript, owner: Item, key: Any) -> Item:
@@ -56,7 +56,11 @@ def element(frame: Frame, node: cst.Subscript, owner: Item, key: Any) -> Item:
         return owner.items[key]
     if isinstance(owner, Known):
         return _element(frame, owner, key, span)
-    refuse(FeTypeError, f"{v.describe(owner)} cannot be indexed", span)
+    listed = isinstance(owner, v.View | v.Cursor | v.Set)
+    refuse(
+        FeTypeError, f"{v.describe(owner)} cannot be indexed", span,
+        help="make a list of it first: list(...)" if listed else None,
+    )  # fmt: skip
 
 
 def _element(frame: Frame, owner: Known, key: Any, span: Span) -> Item:
@@ -65,7 +69,7 @@ def _element(frame: Frame, owner: Known, key: Any, span: Span) -> Item:
         value = frame.use(owner, span)
         if not isinstance(value, str | bytes | tuple | list | dict | range):
             refuse(FeTypeError, f"{v.describe(owner)} cannot be indexed", span)
-        return from_python(python_call(value.__getitem__, span, key))
+        return part_of(python_call(value.__getitem__, span, key), isinstance(key, slice))
     try:
         return frame.step(owner, ("item", key), span)
     except Unreadable as error:
@@ -86,7 +90,8 @@ def _keys(owner: object) -> str | None:
     return None
 
 
-def _key(frame: Frame, node: cst.Subscript) -> Any:
+def key_of(frame: Frame, node: cst.Subscript) -> Any:
+    """What stands in the brackets, at compile time."""
     parts: list[Any] = []
     starred = False
     for each in node.slice:

@@ -1,13 +1,15 @@
 """What an expression of a kernel is worth while it is elaborated.
 
 A *known* Python object, a *scalar* that is known at launch, a tensor (an SSA value, or a buffer
-that is read where it is used), a tuple/list/dict made in the kernel, or a method of one of these.
+that is read where it is used), a tuple/list/dict/set made in the kernel, a view or iterator of one,
+or a method of one of these.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 from pypto.elaborate.captures import Path
 from pypto.ir.expr import Const, Expr
@@ -15,6 +17,7 @@ from pypto.ir.tensor import Buffer, TensorType, Value
 
 __all__ = [
     "POISON",
+    "Cursor",
     "Item",
     "Known",
     "Mapping",
@@ -22,6 +25,8 @@ __all__ = [
     "Poison",
     "Scalar",
     "Sequence",
+    "Set",
+    "View",
     "describe",
     "is_tensor",
     "scalar",
@@ -63,6 +68,33 @@ class Mapping:
     items: dict[object, Item]
 
 
+@dataclass(slots=True, eq=False)
+class Set:
+    """A set made in the kernel; its items are known."""
+
+    items: set[object]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class View:
+    """``owner.keys()``, ``owner.values()`` or ``owner.items()``: it follows the dict's changes."""
+
+    owner: Mapping
+    name: str
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Cursor:
+    """The iterator that ``maker`` (``zip``, ``enumerate``, ``reversed``) made: it runs once.
+
+    ``source`` reads the lists as they are when it gets there. ``depth``: iterators in iterators.
+    """
+
+    source: Iterator[Item]
+    maker: Any
+    depth: int = 1
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class Method:
     """``receiver.name``, to be called."""
@@ -78,7 +110,9 @@ class Poison:
 
 POISON = Poison()
 
-Item: TypeAlias = Known | Scalar | Value | Buffer | Sequence | Mapping | Method | Poison
+Item: TypeAlias = (
+    Known | Scalar | Value | Buffer | Sequence | Mapping | Set | View | Cursor | Method | Poison
+)
 
 
 def scalar(expr: Expr) -> Known | Scalar:
@@ -113,4 +147,10 @@ def describe(item: Item) -> str:
         return f"a {'list' if item.mutable else 'tuple'} of {len(item.items)}"
     if isinstance(item, Mapping):
         return f"a dict of {len(item.items)}"
+    if isinstance(item, Set):
+        return f"a set of {len(item.items)}"
+    if isinstance(item, View):
+        return f"the {item.name} of a dict of {len(item.owner.items)}"
+    if isinstance(item, Cursor):
+        return f"the iterator of {item.maker.__name__}(...)"
     return f"the method {item.name}" if isinstance(item, Method) else "an unknown value"
