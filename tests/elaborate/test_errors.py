@@ -486,7 +486,7 @@ def test_the_narrower_operand_is_to_be_cast(shop: Workshop) -> None:
         "  expected  one dtype\n"
         "  got       DT_FP16 for 'input' and DT_FP32 for 'other'\n"
         "  --> k.py:4:9\n"
-        f"  3 | def k({OPERANDS}):\n"
+        f"  3 | {f'def k({OPERANDS}):'[:200]} ...\n"
         "  4 |     y = h + f\n"
         "    |         ^\n"
         "  help: cast to the wider dtype: pypto.cast(h, pypto.DT_FP32)"
