@@ -187,7 +187,7 @@ def jit(
     between front ends of the reference framework and have no meaning here.
     """
     del new_ir, create_new_logical_tensor
-    if unknown or not (func is None or callable(func)):
+    if unknown or not (func is None or callable(func) or isinstance(func, classmethod)):
         _refuse(func, unknown)
     options = validate_families(
         {

@@ -199,7 +199,7 @@ def test_nothing_is_compiled_for_a_kernel_with_a_mistake(tmp_path: Path) -> None
         ("import pypto", ("libcst", "jinja2", "numpy", "torch", "dataclasses", "inspect", "re")),
         (
             "import pypto\n@pypto.frontend.jit\ndef k(x: pypto.Tensor([8], pypto.DT_FP32)): pass",
-            ("libcst", "jinja2", "numpy", "torch", "pypto.build", "pypto.compiler", "subprocess"),
+            ("libcst", "jinja2", "numpy", "torch", "pypto.passes", "pypto.compiler", "subprocess"),
         ),
     ],
 )
