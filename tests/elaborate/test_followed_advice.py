@@ -288,3 +288,20 @@ def test_private_name_that_is_missing(shop: Workshop) -> None:
         "  help: '__missing' means '_C__missing' inside the class C: define that, or use a name "
         "with one underscore"
     )
+
+
+CHOOSING = ["sorted([[2], [1]])", "max([1], [2])", "min([{1: 2}], key=len)", "sorted([(1, [2])])"]
+
+
+@pytest.mark.parametrize("call", CHOOSING)
+def test_the_same_lists_and_not_copies(shop: Workshop, call: str) -> None:
+    name = call.partition("(")[0]
+    width = "^" * len(call)
+    assert shop.message(body(f"s = {call}", "o[:] = x")) == (
+        f"ErrCode: F00005  {name}(...) of lists, dicts and sets is not available in kernels\n"
+        "  --> k.py:4:9\n"
+        "  3 | def k(x: T([8], FP32), o: T([8], FP32)):\n"
+        f"  4 |     s = {call}\n"
+        f"    |         {width}\n"
+        "  help: give it tuples: what it returns would be the same objects, not copies of them"
+    )

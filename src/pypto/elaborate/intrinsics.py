@@ -224,7 +224,26 @@ def call_pure(
     what = f"{name}(...)"
     args = [frame.python(item, place, what) for item, place in positional]
     kwargs = {key: frame.python(item, place, what) for key, (item, place) in keyword.items()}
-    return from_python(python_call(function, span, *args, **kwargs))
+    found = python_call(function, span, *args, **kwargs)
+    if function in _CHOOSING and any(
+        map(_holds_changeable, found if function is sorted else [found])
+    ):
+        refuse(
+            FeNotImplementedError,
+            f"{name}(...) of lists, dicts and sets is not available in kernels",
+            span,
+            help="give it tuples: what it returns would be the same objects, not copies of them",
+        )
+    return from_python(found)
+
+
+_CHOOSING = (sorted, max, min)  # return the objects that they were given
+
+
+def _holds_changeable(value: object) -> bool:
+    if isinstance(value, tuple):
+        return any(map(_holds_changeable, value))
+    return isinstance(value, list | dict | set)
 
 
 _ITERATORS = (zip, enumerate, reversed)
