@@ -4,6 +4,7 @@
   ``PYPTO_CACHE_DIR``; the workers of pytest-xdist inherit it. Every run starts from an empty cache.
 * ``PYPTO_VERIFY``: each level of each compilation is checked for what it promises.
 * Hypothesis repeats the same examples on every run; ``--hypothesis-profile=fuzz`` tries new ones.
+* ``--twin=checked`` runs kernels on the checked twin: a broken rule of the device is an error.
 * ``--stress`` runs the tests marked so with many more processes, threads and rounds.
 * ``golden`` compares a text with ``tests/golden/<name>.txt``; ``--update-golden`` writes it.
 """
@@ -51,6 +52,13 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         help="run the tests marked stress at full length; without SEED with a new one, printed",
     )
 
+    parser.addoption(
+        "--twin",
+        choices=("fast", "checked"),
+        default=None,
+        help="the build of the twin that kernels run on",
+    )
+
 
 def pytest_configure(config: pytest.Config) -> None:
     config.addinivalue_line("markers", "property: a property test, beside hypothesis' own mark")
@@ -63,6 +71,8 @@ def pytest_configure(config: pytest.Config) -> None:
                 del os.environ[name]
         os.environ["PYPTO_CACHE_DIR"] = os.path.join(root, "cache")
         os.environ["PYPTO_VERIFY"] = "1"
+        if config.getoption("--twin") is not None:
+            os.environ["PYPTO_TWIN"] = config.getoption("--twin")
 
 
 def pytest_unconfigure(config: pytest.Config) -> None:

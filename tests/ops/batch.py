@@ -27,13 +27,17 @@ import torch
 from pypto import _options, target
 from pypto.build import kernel as build
 from pypto.build import steps
+from pypto.build.record import Entry
 from pypto.compiler import Compilation, compile_kernel
 from pypto.elaborate import KernelSource
 from pypto.ir.signature import CallSignature, ConstantSignature
 from pypto.ir.verify import verify_tensor, verify_tile
 from pypto.runtime import dispatch
 from pypto.runtime.arguments import classify
+from pypto.runtime.findings import unlawful
 from pypto.runtime.parameters import parameters_of
+
+UNLAWFUL = 3  # PYPTO_UNLAWFUL
 
 _numbers = itertools.count()
 
@@ -124,6 +128,7 @@ class Variant:
     signature: CallSignature
     parameters: tuple[Any, ...]
     library: list[ctypes.CDLL]
+    entries: list[Entry]
 
     def run(
         self,
@@ -165,6 +170,15 @@ class Variant:
         entry = _Entry.in_dll(self.library[0], self.compilation.symbol)
         result = int(_RUN(entry.run)(ctypes.byref(table), ctypes.byref(call)))
         del int_array, float_array
+        if result == UNLAWFUL:
+            compilation = self.compilation
+            raise unlawful(
+                compilation.name,
+                self.entries[0],
+                compilation.ascendc,
+                compilation.source_file,
+                compilation.kernel,
+            )
         return result
 
 
@@ -173,14 +187,17 @@ def _shape(tensor: torch.Tensor) -> tuple[int, ...]:
 
 
 class Batch:
-    """Kernels that are compiled together. ``compilations`` counts C++ compilations of all."""
+    """Kernels that are compiled together, for ``kind`` of the twin (``pytest --twin`` by default).
+
+    ``compilations`` counts C++ compilations of all."""
 
     compilations = 0
 
-    def __init__(self, kind: str = "fast") -> None:
-        self.kind = kind
+    def __init__(self, kind: str | None = None) -> None:
+        self.kind = kind or dispatch.build_kind()
         self.variants: list[Variant] = []
         self.library: list[ctypes.CDLL] = []
+        self.entries: list[Entry] = []
 
     def add(self, function: Callable[..., Any], *values: Any) -> Variant:
         """``function`` compiled to Ascend C for arguments such as ``values``. Function names must
@@ -199,7 +216,7 @@ class Batch:
         verify_tensor(compilation.kernel)
         assert compilation.program is not None
         verify_tile(compilation.program, target.get())
-        variant = Variant(compilation, signature, parameters, self.library)
+        variant = Variant(compilation, signature, parameters, self.library, self.entries)
         self.variants.append(variant)
         return variant
 
@@ -218,6 +235,7 @@ class Batch:
             return build.KernelTexts(sources, wrapper, {}), {}
 
         entry = build.build_kernel(lookup.store, lookup.toolchain, key, "batch", texts, self.kind)
+        self.entries.append(entry)
         self.library.append(ctypes.CDLL(entry.path(build.BINARY)))
 
 

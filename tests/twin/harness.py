@@ -21,7 +21,7 @@ from typing import Any, Final, Literal
 import numpy as np
 from filelock import FileLock
 
-Build = Literal["fast", "count", "alone"]
+Build = Literal["fast", "count", "checked", "alone"]
 
 PACKAGE: Final = Path(__file__).resolve().parents[2] / "src" / "pypto"
 INCLUDE: Final = PACKAGE / "twin" / "include"
@@ -39,6 +39,11 @@ FLAGS: Final = (
     "-fvisibility=hidden",
     "-ffunction-sections",
 )
+
+_KINDS: Final = {
+    "count": ("-DPYPTO_TWIN_COUNT",),
+    "checked": ("-DPYPTO_TWIN_CHECKED", "-O1", "-g1", "-fno-omit-frame-pointer"),
+}
 
 VECTOR, CUBE, MIX_0_1, MIX_1_0, MIX_1_1, MIX_1_2 = range(6)
 STREAM_STORES: Final = 1
@@ -68,6 +73,11 @@ template <typename... A, void (*kernel)(A...)> struct Entry<kernel> {
     }
 };
 }  // namespace pypto_harness
+#if defined(PYPTO_TWIN_CHECKED)
+#define PYPTO_HARNESS_LAUNCH pypto_twin::check::launch
+#else
+#define PYPTO_HARNESS_LAUNCH(table, what) (table)->launch(what)
+#endif
 #define PYPTO_HARNESS_ENTRY(name)                                                             \\
     extern "C" __attribute__((visibility("default"))) void name##_launch(                     \\
         const PyptoRuntime* runtime, const void* const* arguments, uint32_t blocks,           \\
@@ -76,7 +86,7 @@ template <typename... A, void (*kernel)(A...)> struct Entry<kernel> {
         const pypto_harness::Frame frame{arguments};                                          \\
         const auto stream = &pypto_harness::Entry<&::name>::stream;                           \\
         const PyptoLaunch launch{stream, &frame, blocks, kind, flags};                        \\
-        runtime->launch(&launch);                                                             \\
+        PYPTO_HARNESS_LAUNCH(runtime, &launch);                                               \\
     }
 """
 
@@ -125,6 +135,13 @@ class Kernel:
     name: str
     entry: Any
     runtime: Runtime
+    library: Any
+
+    def report(self) -> list[tuple[str, ...]]:
+        """What the checked build has found since the last call, tab-separated fields."""
+        take = self.library.pypto_check_report
+        take.restype = ctypes.c_char_p
+        return [tuple(line.split("\t")) for line in take().decode().splitlines()]
 
     def __call__(
         self, *arguments: object, blocks: int = 1, kind: int = VECTOR, flags: int = 0
@@ -205,17 +222,20 @@ class Harness:
         for name in names:
             entry = library[f"{name}_launch"]
             entry.restype = None
-            kernels[name] = Kernel(name, entry, runtime)
+            kernels[name] = Kernel(name, entry, runtime, library)
         return kernels
 
     def with_workers(self, kernels: dict[str, Kernel], workers: int) -> dict[str, Kernel]:
         """The same binaries on the runtime library with another number of threads."""
         runtime = self.runtime(workers)
-        return {name: Kernel(name, kernel.entry, runtime) for name, kernel in kernels.items()}
+        return {
+            name: Kernel(name, kernel.entry, runtime, kernel.library)
+            for name, kernel in kernels.items()
+        }
 
     @staticmethod
     def _command(build: Build) -> tuple[str, ...]:
-        kind = ("-DPYPTO_TWIN_COUNT",) if build == "count" else ()
+        kind = _KINDS.get(build, ())
         return (COMPILER, *FLAGS, *kind, *(("-DPYPTO_TWIN_LINKED",) if build != "alone" else ()))
 
     def _compile_header(self, target: Path, build: Build) -> None:

@@ -104,7 +104,7 @@ def _compile(
             "-o",
             BINARY,
         ),
-        *toolchain.libraries,
+        *steps.kernel_libraries(toolchain, kind),
     )
     for link, target in links.items():
         os.symlink(target, os.path.join(directory, link))

@@ -32,7 +32,12 @@ __all__ = [
     "twin_digest",
 ]
 
-KINDS: dict[str, tuple[str, ...]] = {"fast": (), "counting": ("-DPYPTO_TWIN_COUNT",)}
+KINDS: dict[str, tuple[str, ...]] = {
+    "fast": (),
+    "counting": ("-DPYPTO_TWIN_COUNT",),
+    # Places of findings are read from frame pointers and line tables.
+    "checked": ("-DPYPTO_TWIN_CHECKED", "-O1", "-g1", "-fno-omit-frame-pointer"),
+}
 """Builds of the twin and their flags."""
 
 _PACKAGE = os.path.dirname(os.path.abspath(pypto.__file__))
@@ -196,6 +201,13 @@ def kernel_flags(toolchain: HostToolchain, kind: str) -> tuple[str, ...]:
     """Flags of a kernel's compilation, and therefore of the precompiled header."""
     spared = _SPARED_PASSES if toolchain.kind == "gcc" else ()
     return (*toolchain.flags, *spared, *KINDS[kind])
+
+
+def kernel_libraries(toolchain: HostToolchain, kind: str) -> tuple[str, ...]:
+    """What a kernel is linked with. The checker is written with the C++ library."""
+    if kind != "checked":
+        return toolchain.libraries
+    return (*(word for word in toolchain.libraries if word != "-nostdlib"), "-lstdc++")
 
 
 def header_key(store: CacheStore, toolchain: HostToolchain, kind: str) -> str:

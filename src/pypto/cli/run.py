@@ -21,12 +21,16 @@ from pypto.error import ParserError, PyptoError
 
 __all__ = ["USAGE", "run"]
 
-USAGE = "pypto run FILE [ARGUMENTS ...] [--dump[=LEVELS]] [--dump-dir DIR] [-- ARGUMENTS ...]"
+USAGE = (
+    "pypto run FILE [ARGUMENTS ...] [--dump[=LEVELS]] [--dump-dir DIR] [--checked] "
+    "[-- ARGUMENTS ...]"
+)
 
 _HELP = f"""usage: {USAGE}
 
 Run FILE as `python FILE` does. `--dump` prints the Ascend C of each kernel that it calls;
 `--dump=tensor,tile,ascendc` (or `all`) selects levels, `--dump-dir DIR` writes files instead.
+`--checked` runs kernels on the checked twin: a broken rule of the device is an error.
 All other arguments, and all that follow `--`, are the program's own.
 """
 
@@ -36,6 +40,7 @@ class _Plan:
     file: str
     arguments: tuple[str, ...]
     dump: _dump.DumpRequest | None
+    checked: bool
 
 
 class _UsageError(Exception):
@@ -61,6 +66,8 @@ def run(arguments: Sequence[str]) -> int:
         return 1
     except KeyboardInterrupt:  # while it waits for a pipe
         return INTERRUPTED
+    if plan.checked:
+        os.environ["PYPTO_TWIN"] = "checked"
     if plan.dump is not None:
         _dump.set_request(plan.dump)
     return _execute(plan, text)
@@ -72,12 +79,15 @@ def _read(arguments: Sequence[str]) -> _Plan:
     mine, passed = given[:cut], given[cut + 1 :]
     levels: str | None = None
     directory: str | None = None
+    checked = False
     rest: list[str] = []
     while mine:
         word = mine.pop(0)
         option, equals, value = word.partition("=")
         if option == "--dump":
             levels = value
+        elif word == "--checked":
+            checked = True
         elif option == "--dump-dir":
             if not equals and not mine:
                 raise _UsageError("--dump-dir needs a directory")
@@ -98,7 +108,7 @@ def _read(arguments: Sequence[str]) -> _Plan:
         raise _UsageError(
             f"--dump-dir cannot be used: {directory}: {why}; name a directory that you can write"
         )
-    return _Plan(file, (*own, *passed), dump)
+    return _Plan(file, (*own, *passed), dump, checked)
 
 
 def _check_file(file: str) -> None:

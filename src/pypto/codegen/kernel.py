@@ -217,6 +217,7 @@ class _Writer:
             kernel=self.name,
             kind="PYPTO_VECTOR" if self.program.kind == "__vector__" else "PYPTO_MIX_0_1",
             pointers=tuple(self._pointers()),
+            bytes=tuple(self._argument_bytes(host)),
             ints=tuple(ints),
             floats=tuple(floats),
             conditions=tuple(text(p.condition) for p in self.program.preconditions),
@@ -226,6 +227,17 @@ class _Writer:
             work=tuple(works),
             traffic=" + ".join(traffic) or "0",
         )
+
+    def _argument_bytes(self, host: dict[Symbol, str]) -> list[str]:
+        """Bytes of each tensor argument. A size that no expression of the kernel needs is not known
+        here, and no instruction can depend on it."""
+        found = []
+        for param in self.program.params:
+            if param.buffer is not None:
+                type = param.buffer.type
+                known = [size for size in type.shape if symbols_of(size) <= host.keys()]
+                found.append(host_expression(_product([const(type.dtype.bytes), *known]), host))
+        return found
 
     def _steps(self, text: object) -> list[Statement]:
         """How the launch code fills the derived fields: macros with plain operands."""

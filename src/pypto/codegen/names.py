@@ -23,7 +23,7 @@ _RESERVED = frozenset(
     args begin calc calcBuf col cols constBuf constQue cores count end first full group headBuf
     headQue inBuf inQue left line noPad offset outBuf outQue perGroup perRow pipe pitch repeat row
     rows run share step stride tail tailBuf tailQue tile tiles total workspace
-    bytes call core data error frame runtime state traffic work
+    arguments bytes call core data error frame launch runtime state traffic work
     """.split()
 )
 _RESERVED_FORMS = re.compile(r"k[A-Z]\w*|axis\d+|u?int\d+_t")

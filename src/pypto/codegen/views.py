@@ -159,6 +159,7 @@ class WrapperView:
     kernel: str
     kind: str
     pointers: tuple[str, ...]
+    bytes: tuple[str, ...]  # of the tensor behind each pointer, an expression
     ints: tuple[str, ...]
     floats: tuple[str, ...]
     conditions: tuple[str, ...]

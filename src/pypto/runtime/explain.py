@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 __all__ = ["Explanation"]
 
-_OVERFLOW, _DIVISION, _PRECONDITION = 1, 2, 16  # PyptoKernel.run's results
+_OVERFLOW, _DIVISION, _UNLAWFUL, _PRECONDITION = 1, 2, 3, 16  # PyptoKernel.run's results
 
 
 class Explanation:
@@ -38,13 +38,21 @@ class Explanation:
     ) -> None:
         self._source = source
         self._signature = signature
+        self._entry = entry
         self._conditions = entry.data["conditions"]
         self._kernel = _elaborated(source, signature, options)
         if self._kernel is not None and len(self._kernel.preconditions) != len(self._conditions):
             self._kernel = None
 
-    def error(self, code: int, args: tuple[object, ...]) -> RtValueError:
+    def error(self, code: int, args: tuple[object, ...]) -> PyptoError:
         """The error that the answer ``code`` to a call with ``args`` stands for."""
+        if code == _UNLAWFUL:
+            from pypto.runtime.findings import unlawful
+
+            file = self._entry.data["source"]
+            with open(self._entry.path(file), encoding="utf-8") as text:
+                name = self._source.function.__name__
+                return unlawful(name, self._entry, text.read(), file, self._kernel)
         if code == _OVERFLOW:
             return self._without_value(OverflowError, args)
         if code == _DIVISION:

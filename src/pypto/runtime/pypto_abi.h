@@ -88,8 +88,9 @@ typedef struct PyptoCall {
     const double* floats; /* float arguments, likewise */
 } PyptoCall;
 
-/* Result of PyptoKernel.run: PYPTO_OK, or PYPTO_PRECONDITION + index of the failed condition. */
-enum { PYPTO_OK = 0, PYPTO_OVERFLOW = 1, PYPTO_DIVISION = 2, PYPTO_PRECONDITION = 16 };
+/* Result of PyptoKernel.run: PYPTO_OK, or PYPTO_PRECONDITION + index of the failed condition.
+ * PYPTO_UNLAWFUL: it ran, and the checked twin has found rules of the device broken. */
+enum { PYPTO_OK = 0, PYPTO_OVERFLOW = 1, PYPTO_DIVISION = 2, PYPTO_UNLAWFUL = 3, PYPTO_PRECONDITION = 16 };
 
 /* Exported by a kernel's binary under the symbol that its metadata names. */
 typedef struct PyptoKernel {

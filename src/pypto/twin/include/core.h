@@ -3,11 +3,12 @@
 #define PYPTO_TWIN_CORE_H
 
 #include "../../runtime/pypto_abi.h"
+#include "check.h"
 #include "instruction.h"
 #include "types.h"
 
 /* With hooks compiled in, instructions report what they do (hooks.h). */
-#if defined(PYPTO_TWIN_COUNT)
+#if defined(PYPTO_TWIN_COUNT) || defined(PYPTO_TWIN_CHECKED)
 #define PYPTO_TWIN_HOOKS 1
 #else
 #define PYPTO_TWIN_HOOKS 0
@@ -65,6 +66,11 @@ struct Tracker {
 struct State {
     explicit PYPTO_INLINE State(PyptoCore* core);
     State(const State&) = delete;
+#if defined(PYPTO_TWIN_CHECKED)
+    ~State() { check::end(check); }
+
+    check::Core* check;
+#endif
 
     PyptoCore* core;
     uint64_t mask_low;      /* lanes 0..63; in counter mode the total number of elements */
@@ -108,6 +114,9 @@ PYPTO_INLINE State::State(PyptoCore* of)
     deq_scale = 1.0f;
     streaming = (of->flags & PYPTO_STREAM_STORES) != 0;
     current = this;
+#if defined(PYPTO_TWIN_CHECKED)
+    check = check::begin(of);
+#endif
 }
 
 /* A broken rule that cannot be computed around: says which and ends the process. */

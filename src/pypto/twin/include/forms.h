@@ -34,20 +34,24 @@ PYPTO_INLINE void refuse_counter_mode()
     }
 }
 
-/* As `report` of one operand, for all operands of an instruction. */
-PYPTO_INLINE void report_all(const Instruction& instruction, const Operand<uint8_t>* operands,
-                             uint32_t repeats, uint32_t length)
+/* Reports lanes [from, to) of every repeat, for all operands of an instruction. */
+PYPTO_INLINE void report_lanes(const Instruction& instruction, const Operand<uint8_t>* operands,
+                               uint32_t repeats, uint32_t from, uint32_t to)
 {
     if constexpr (kHooks) {
         for (uint32_t k = 0; k < instruction.operands; ++k) {
             const Operand<uint8_t>& at = operands[k];
             const uint32_t lanes = instruction.step_lanes, size = instruction.sizes[k];
             const uint32_t steps = kBlockBytes / (lanes * size); /* in a block */
-            for (uint32_t lane = 0; lane < length; lane += lanes) {
-                const uint32_t step = lane / lanes;
-                const uint64_t bytes = uint64_t{length - lane < lanes ? length - lane : lanes} * size;
-                uint8_t* const start =
-                    at.address + uint64_t{step / steps} * at.block + step % steps * lanes * size;
+            const bool dense = at.block == kBlockBytes;
+            for (uint32_t lane = from; lane < to;) {
+                const uint32_t step = lane / lanes, within = lane % lanes;
+                const uint32_t rest = dense ? to - lane : lanes - within;
+                const uint32_t count = rest < to - lane ? rest : to - lane;
+                const uint64_t bytes = uint64_t{count} * size;
+                uint8_t* const start = at.address + uint64_t{step / steps} * at.block +
+                                       (step % steps * lanes + within) * size;
+                lane += count;
                 if (k == 0) {
                     on_write(at.position, start, bytes, PIPE_V, repeats, at.repeat);
                 } else {
@@ -56,7 +60,33 @@ PYPTO_INLINE void report_all(const Instruction& instruction, const Operand<uint8
             }
         }
     }
-    (void)instruction, (void)operands, (void)repeats, (void)length;
+    (void)instruction, (void)operands, (void)repeats, (void)from, (void)to;
+}
+
+/* The first `length` lanes. */
+PYPTO_INLINE void report_all(const Instruction& instruction, const Operand<uint8_t>* operands,
+                             uint32_t repeats, uint32_t length)
+{
+    report_lanes(instruction, operands, repeats, 0, length);
+}
+
+/* The lanes whose bit is set, run by run. */
+PYPTO_INLINE void report_bits(const Instruction& instruction, const Operand<uint8_t>* operands,
+                              uint32_t repeats, uint64_t low, uint64_t high)
+{
+    if constexpr (kHooks) {
+        const auto bit = [&](uint32_t lane) { return ((lane < 64 ? low >> lane : high >> (lane - 64)) & 1) != 0; };
+        for (uint32_t lane = 0; lane < instruction.repeat_lanes; ++lane) {
+            const uint32_t first = lane;
+            while (lane < instruction.repeat_lanes && bit(lane)) {
+                ++lane;
+            }
+            if (lane != first) {
+                report_lanes(instruction, operands, repeats, first, lane);
+            }
+        }
+    }
+    (void)instruction, (void)operands, (void)repeats, (void)low, (void)high;
 }
 
 /* `count` elements: dense operands, the last of which may be one block that stays. Reads whole steps
@@ -71,7 +101,7 @@ PYPTO_SHARED void run_count(const Instruction& instruction, const void* f, uint3
 PYPTO_INLINE void run_strided(const Instruction& instruction, const void* f, uint32_t repeats,
                               uint64_t low, uint64_t high, const Operand<uint8_t>* operands)
 {
-    report_all(instruction, operands, repeats, instruction.repeat_lanes);
+    report_bits(instruction, operands, repeats, low, high);
     instruction.strided(f, repeats, low, high, operands);
 }
 

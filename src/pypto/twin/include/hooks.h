@@ -1,7 +1,7 @@
 /* CPU twin: the one place that learns of every access and instruction.
  *
  * Fast build: all of it compiles to nothing. Counting build (-DPYPTO_TWIN_COUNT): fills
- * PyptoCore.counters. Every instruction of the twin calls, in this order, on_instruction once, then
+ * PyptoCore.counters. Checked build (-DPYPTO_TWIN_CHECKED): tells the stream's checker. Every instruction of the twin calls, in this order, on_instruction once, then
  * on_read / on_write for the bytes it touches, before touching them.
  */
 #ifndef PYPTO_TWIN_HOOKS_H
@@ -21,6 +21,13 @@ PYPTO_INLINE void count(PyptoCounter counter, uint64_t amount)
 }
 #endif
 
+/* PYPTO_CHECK(call(arguments)): call(checker, arguments) in the checked build. */
+#if defined(PYPTO_TWIN_CHECKED)
+#define PYPTO_CHECK(call, ...) check::call(state().check, ##__VA_ARGS__)
+#else
+#define PYPTO_CHECK(call, ...) ((void)0)
+#endif
+
 /* `rows` runs of `bytes` bytes, `pitch` bytes from start to start, are about to be read. */
 PYPTO_INLINE void on_read(AscendC::TPosition position, const void* address, uint64_t bytes, pipe_t pipe,
                           uint32_t rows = 1, uint64_t pitch = 0)
@@ -30,6 +37,7 @@ PYPTO_INLINE void on_read(AscendC::TPosition position, const void* address, uint
         count(PYPTO_COUNT_GM_TO_UB, bytes * rows);
     }
 #endif
+    PYPTO_CHECK(access, false, position, address, bytes, pipe, rows, pitch);
     (void)position, (void)address, (void)bytes, (void)pipe, (void)rows, (void)pitch;
 }
 
@@ -42,6 +50,7 @@ PYPTO_INLINE void on_write(AscendC::TPosition position, void* address, uint64_t 
         count(PYPTO_COUNT_UB_TO_GM, bytes * rows);
     }
 #endif
+    PYPTO_CHECK(access, true, position, address, bytes, pipe, rows, pitch);
     (void)position, (void)address, (void)bytes, (void)pipe, (void)rows, (void)pitch;
 }
 
@@ -55,6 +64,7 @@ PYPTO_INLINE void on_instruction(pipe_t pipe)
         count(PYPTO_COUNT_COPY, 1);
     }
 #endif
+    PYPTO_CHECK(instruction, pipe);
     (void)pipe;
 }
 
@@ -63,18 +73,31 @@ PYPTO_INLINE void on_barrier(pipe_t pipe)
 #if PYPTO_TWIN_HOOKS
     count(PYPTO_COUNT_BARRIER, 1);
 #endif
+    PYPTO_CHECK(barrier, pipe);
     (void)pipe;
 }
 
-PYPTO_INLINE void on_set_flag(AscendC::HardEvent event, int32_t id) { (void)event, (void)id; }
-PYPTO_INLINE void on_wait_flag(AscendC::HardEvent event, int32_t id) { (void)event, (void)id; }
+PYPTO_INLINE void on_set_flag(AscendC::HardEvent event, int32_t id)
+{
+    PYPTO_CHECK(set_flag, event, id);
+    (void)event, (void)id;
+}
 
+PYPTO_INLINE void on_wait_flag(AscendC::HardEvent event, int32_t id)
+{
+    PYPTO_CHECK(wait_flag, event, id);
+    (void)event, (void)id;
+}
+
+/* Before and after a barrier of cores. */
 PYPTO_INLINE void on_sync_all()
 {
 #if PYPTO_TWIN_HOOKS
     count(PYPTO_COUNT_SYNC_ALL, 1);
 #endif
+    PYPTO_CHECK(arrive);
 }
+PYPTO_INLINE void after_sync_all() { PYPTO_CHECK(leave); }
 
 /* A TPipe has handed out memory up to byte `end` of `memory`. */
 PYPTO_INLINE void on_allocate(AscendC::Hardware memory, uint32_t end)
@@ -85,6 +108,22 @@ PYPTO_INLINE void on_allocate(AscendC::Hardware memory, uint32_t end)
     }
 #endif
     (void)memory, (void)end;
+}
+
+/* A TPipe has made a buffer, or forgotten all of them. `target`: the other end of a queue. */
+PYPTO_INLINE void on_buffer(AscendC::TPosition position, const void* address, uint64_t bytes, bool queue,
+                            AscendC::TPosition target)
+{
+    PYPTO_CHECK(add_buffer, position, address, bytes, queue, target);
+    (void)position, (void)address, (void)bytes, (void)queue, (void)target;
+}
+PYPTO_INLINE void on_reset() { PYPTO_CHECK(reset_buffers); }
+
+/* A queue hands a buffer on. */
+PYPTO_INLINE void on_queue(check::QueueEvent what, AscendC::TPosition position, const void* address)
+{
+    PYPTO_CHECK(queue_event, what, position, address);
+    (void)what, (void)position, (void)address;
 }
 
 }  // namespace pypto_twin

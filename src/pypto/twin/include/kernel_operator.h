@@ -2,6 +2,11 @@
 #ifndef PYPTO_TWIN_KERNEL_OPERATOR_H
 #define PYPTO_TWIN_KERNEL_OPERATOR_H
 
+/* First, as it includes standard headers. */
+#if defined(PYPTO_TWIN_CHECKED) && defined(PYPTO_TWIN_SUPPORT)
+#include "check/checker.h"
+#endif
+
 #include "activation.h"
 #include "adv_math.h"
 #include "cast.h"

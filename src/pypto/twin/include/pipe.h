@@ -24,6 +24,7 @@ public:
             pypto_twin::fail("AllocTensor: every buffer of the queue is in use");
         }
         busy_ |= 1u << index;
+        pypto_twin::on_queue(pypto_twin::check::QueueEvent::alloc, src, base_ + uint64_t{index} * bytes_);
         return tensor<T>(index, src);
     }
     template <typename T>
@@ -35,6 +36,7 @@ public:
     template <typename T>
     PYPTO_INLINE bool EnQue(const LocalTensor<T>& tensor)
     {
+        pypto_twin::on_queue(pypto_twin::check::QueueEvent::enque, src, tensor.Address());
         queued_ |= static_cast<uint64_t>(index_of(tensor)) << (4 * count_);
         ++count_;
         return true;
@@ -49,6 +51,7 @@ public:
         const uint32_t index = static_cast<uint32_t>(queued_ & 15u);
         queued_ >>= 4;
         --count_;
+        pypto_twin::on_queue(pypto_twin::check::QueueEvent::deque, src, base_ + uint64_t{index} * bytes_);
         return tensor<T>(index, dst);
     }
     template <typename T>
@@ -61,6 +64,7 @@ public:
     PYPTO_INLINE void FreeTensor(const LocalTensor<T>& tensor)
     {
         const uint32_t index = index_of(tensor);
+        pypto_twin::on_queue(pypto_twin::check::QueueEvent::free, src, tensor.Address());
         busy_ &= ~(1u << index);
         pypto_twin::release(base_ + uint64_t{index} * bytes_, bytes_);
     }
@@ -169,6 +173,7 @@ public:
             ids = 0;
         }
         buffers_ = 0;
+        pypto_twin::on_reset();
     }
 
     /* `num` buffers of `bytes`, each rounded up to 32. */
@@ -180,6 +185,9 @@ public:
         }
         const uint32_t rounded = pypto_twin::round_up(bytes, pypto_twin::kBlockBytes);
         queue.Bind(Allocate(src, num, rounded), num, rounded);
+        for (uint32_t i = 0; i < num; ++i) {
+            pypto_twin::on_buffer(src, queue.base_ + uint64_t{i} * rounded, rounded, true, dst);
+        }
         return true;
     }
     template <TPosition pos>
@@ -187,6 +195,7 @@ public:
     {
         buffer.bytes_ = pypto_twin::round_up(bytes, pypto_twin::kBlockBytes);
         buffer.base_ = Allocate(pos, 1, buffer.bytes_);
+        pypto_twin::on_buffer(pos, buffer.base_, buffer.bytes_, false, pos);
         return true;
     }
 

@@ -3,7 +3,7 @@
 #ifndef PYPTO_LAUNCH_H
 #define PYPTO_LAUNCH_H
 
-#include "../../runtime/pypto_abi.h"
+#include "check.h"
 
 namespace pypto_launch {
 
@@ -180,8 +180,8 @@ inline uint32_t RowsStep(const PyptoRuntime* runtime, int64_t pitch, int64_t mos
     return static_cast<uint32_t>(step);
 }
 
-inline void Launch(const PyptoRuntime* runtime, void (*stream)(PyptoCore*, const void*), const void* frame, uint32_t kind,
-                   double work, double traffic)
+inline PyptoLaunch Planned(const PyptoRuntime* runtime, void (*stream)(PyptoCore*, const void*), const void* frame,
+                           uint32_t kind, double work, double traffic)
 {
     PyptoLaunch launch;
     launch.stream = stream;
@@ -189,7 +189,7 @@ inline void Launch(const PyptoRuntime* runtime, void (*stream)(PyptoCore*, const
     launch.kind = kind;
     launch.blocks = runtime->blocks(work);
     launch.flags = traffic > static_cast<double>(runtime->llc_bytes) ? static_cast<uint32_t>(PYPTO_STREAM_STORES) : 0u;
-    runtime->launch(&launch);
+    return launch;
 }
 
 }  // namespace pypto_launch

@@ -89,6 +89,7 @@ PYPTO_INLINE void SyncAll()
 {
     pypto_twin::on_sync_all();
     pypto_twin::sync_all(isAIVOnly);
+    pypto_twin::after_sync_all();
 }
 
 /* The software form: gm and ub are 32 bytes a core. All cores must take part here. */

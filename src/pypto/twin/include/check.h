@@ -1,0 +1,48 @@
+/* CPU twin, checked build: what hooks.h reports to. The work is done in check/checker.h. */
+#ifndef PYPTO_TWIN_CHECK_H
+#define PYPTO_TWIN_CHECK_H
+
+#include "../../runtime/pypto_abi.h"
+#include "types.h"
+
+namespace pypto_twin {
+namespace check {
+
+class Core;
+enum class QueueEvent : uint8_t { alloc, enque, deque, free };
+
+/* The calling stream's checker, made when the stream begins. */
+PYPTO_HIDDEN Core* begin(PyptoCore* core);
+PYPTO_HIDDEN void end(Core* core);
+
+PYPTO_HIDDEN void instruction(Core* core, pipe_t pipe);
+PYPTO_HIDDEN void access(Core* core, bool write, AscendC::TPosition position, const void* address,
+                         uint64_t bytes, pipe_t pipe, uint32_t rows, uint64_t pitch);
+PYPTO_HIDDEN void barrier(Core* core, pipe_t pipe);
+PYPTO_HIDDEN void set_flag(Core* core, AscendC::HardEvent event, int32_t id);
+PYPTO_HIDDEN void wait_flag(Core* core, AscendC::HardEvent event, int32_t id);
+PYPTO_HIDDEN void arrive(Core* core);
+PYPTO_HIDDEN void leave(Core* core);
+PYPTO_HIDDEN void reset_buffers(Core* core);
+PYPTO_HIDDEN void add_buffer(Core* core, AscendC::TPosition position, const void* address, uint64_t bytes,
+                             bool queue, AscendC::TPosition target);
+PYPTO_HIDDEN void queue_event(Core* core, QueueEvent what, AscendC::TPosition position, const void* address);
+
+/* Global memory that a kernel is given: `bytes` at `*pointer`, which lies in the launch's frame. */
+struct Argument {
+    const char* name;
+    uint8_t** pointer;
+    uint64_t bytes;
+    bool undefined; /* nothing in it yet: the workspace */
+};
+
+/* As runtime->launch, checked: PYPTO_OK, or PYPTO_UNLAWFUL with a report to be taken. The kernel
+ * works on copies of its arguments that lie far from one another. Without arguments nothing is known
+ * of global memory. */
+PYPTO_HIDDEN int32_t launch(const PyptoRuntime* runtime, const PyptoLaunch* launch,
+                            const Argument* arguments = nullptr, uint32_t count = 0);
+
+}  // namespace check
+}  // namespace pypto_twin
+
+#endif

@@ -1,0 +1,86 @@
+# ruff: noqa: E501 (lines of the C++ texts)
+"""The checked build: lawful kernels pass, and each broken rule is found and named."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from .harness import MIX_0_1, VECTOR, Harness, Kernel
+
+_HEAD = """
+using namespace AscendC;
+#define KERNEL(name) extern "C" __global__ __mix__(0, 1) void name(GM_ADDR x, GM_ADDR y)
+#define BEGIN                                                                                  \\
+    TPipe pipe;                                                                                \\
+    GlobalTensor<float> gx, gy;                                                                \\
+    gx.SetGlobalBuffer(reinterpret_cast<__gm__ float*>(x));                                    \\
+    gy.SetGlobalBuffer(reinterpret_cast<__gm__ float*>(y));                                    \\
+    TQue<TPosition::VECIN, 1> in;                                                              \\
+    TQue<TPosition::VECOUT, 1> out;                                                            \\
+    TBuf<TPosition::VECCALC> calc;                                                             \\
+    pipe.InitBuffer(in, 2, 1024);                                                              \\
+    pipe.InitBuffer(out, 2, 1024);                                                             \\
+    pipe.InitBuffer(calc, 2048);                                                               \\
+    LocalTensor<float> c = calc.Get<float>();
+#define LOAD                                                                                   \\
+    LocalTensor<float> a = in.AllocTensor<float>();                                            \\
+    DataCopy(a, gx, 256);                                                                      \\
+    in.EnQue(a);                                                                               \\
+    a = in.DeQue<float>();
+#define STORE                                                                                  \\
+    out.EnQue(b);                                                                              \\
+    b = out.DeQue<float>();                                                                    \\
+    DataCopy(gy[GetBlockIdx() * 256], b, 256);                                                 \\
+    out.FreeTensor(b);
+"""
+
+# Statements of a kernel, and the rules that it breaks.
+_CASES = {
+    "lawful": ("LOAD LocalTensor<float> b = out.AllocTensor<float>(); Adds(b, a, 1.0f, 256); in.FreeTensor(a); STORE", []),
+    "barrier": ("LOAD LocalTensor<float> b = out.AllocTensor<float>(); Adds(c, a, 1.0f, 256); PipeBarrier<PIPE_V>(); Adds(b, c, 1.0f, 256); in.FreeTensor(a); STORE", []),
+    "no_barrier": ("LOAD LocalTensor<float> b = out.AllocTensor<float>(); Adds(c, a, 1.0f, 256); Adds(b, c, 1.0f, 256); in.FreeTensor(a); STORE", ["race"]),
+    "other_half": ("LOAD LocalTensor<float> b = out.AllocTensor<float>(); Adds(c, a, 1.0f, 256); Adds(c[256], a, 1.0f, 256); PipeBarrier<PIPE_V>(); Adds(b, c, 1.0f, 256); in.FreeTensor(a); STORE", []),
+    "one_byte": ("LOAD LocalTensor<float> b = out.AllocTensor<float>(); Adds(c, a, 1.0f, 256); Adds(c[248], a, 1.0f, 256); PipeBarrier<PIPE_V>(); Adds(b, c, 1.0f, 256); in.FreeTensor(a); STORE", ["race"]),
+    "no_deque": ("LocalTensor<float> a = in.AllocTensor<float>(); DataCopy(a, gx, 256); LocalTensor<float> b = out.AllocTensor<float>(); Adds(b, a, 1.0f, 256); in.FreeTensor(a); STORE", ["race"]),
+    "queued": ("LocalTensor<float> a = in.AllocTensor<float>(); DataCopy(a, gx, 256); in.EnQue(a); LocalTensor<float> b = out.AllocTensor<float>(); Adds(b, a, 1.0f, 256); a = in.DeQue<float>(); in.FreeTensor(a); STORE", ["queue-queued", "race"]),
+    "freed": ("LOAD in.FreeTensor(a); LocalTensor<float> b = out.AllocTensor<float>(); Adds(b, a, 1.0f, 256); STORE", ["queue-idle"]),
+    "freed_twice": ("LOAD LocalTensor<float> b = out.AllocTensor<float>(); Adds(b, a, 1.0f, 256); in.FreeTensor(a); in.FreeTensor(a); STORE", ["queue-free"]),
+    "left": ("LocalTensor<float> a = in.AllocTensor<float>(); DataCopy(a, gx, 256); in.EnQue(a);", ["queue-left-full"]),
+    "past_buffer": ("LOAD LocalTensor<float> b = out.AllocTensor<float>(); Adds(b, a, 1.0f, 264); in.FreeTensor(a); STORE", ["buffer-bounds"]),
+    "scalar": ("LOAD Adds(c, a, 1.0f, 256); in.FreeTensor(a); gy.SetValue(0, c.GetValue(0));", ["race"]),
+    "scalar_event": ("LOAD Adds(c, a, 1.0f, 256); in.FreeTensor(a); SetFlag<HardEvent::V_S>(EVENT_ID0); WaitFlag<HardEvent::V_S>(EVENT_ID0); gy.SetValue(GetBlockIdx() * 64, c.GetValue(0));", []),
+    "scalar_write": ("LOAD c.SetValue(0, 1.0f); LocalTensor<float> b = out.AllocTensor<float>(); Add(b, a, c, 256); in.FreeTensor(a); STORE", ["race"]),
+    "flag_left": ("SetFlag<HardEvent::V_S>(EVENT_ID0);", ["flag-left-set"]),
+    "flag_twice": ("SetFlag<HardEvent::V_S>(EVENT_ID1); SetFlag<HardEvent::V_S>(EVENT_ID1); WaitFlag<HardEvent::V_S>(EVENT_ID1);", ["flag-set-twice"]),
+    "flag_unset": ("WaitFlag<HardEvent::MTE2_V>(EVENT_ID2);", ["flag-not-set"]),
+    "flag_other": ("LOAD Adds(c, a, 1.0f, 256); in.FreeTensor(a); SetFlag<HardEvent::MTE2_S>(EVENT_ID0); WaitFlag<HardEvent::MTE2_S>(EVENT_ID0); gy.SetValue(0, c.GetValue(0));", ["race"]),
+    "same_place": ("LOAD LocalTensor<float> b = out.AllocTensor<float>(); Adds(b, a, 1.0f, 256); in.FreeTensor(a); out.EnQue(b); b = out.DeQue<float>(); DataCopy(gy, b, 256); out.FreeTensor(b);", ["race"]),
+    "back": ("LOAD LocalTensor<float> b = out.AllocTensor<float>(); Adds(b, a, 1.0f, 256); in.FreeTensor(a); STORE a = in.AllocTensor<float>(); DataCopy(a, gy[GetBlockIdx() * 256], 256); in.EnQue(a); a = in.DeQue<float>(); in.FreeTensor(a);", ["race"]),
+    "other_core": ("LOAD LocalTensor<float> b = out.AllocTensor<float>(); Adds(b, a, 1.0f, 256); in.FreeTensor(a); STORE PipeBarrier<PIPE_ALL>(); a = in.AllocTensor<float>(); DataCopy(a, gy[(1 - GetBlockIdx()) * 256], 256); in.EnQue(a); a = in.DeQue<float>(); in.FreeTensor(a);", ["race"]),
+    "sync_all": ("LOAD LocalTensor<float> b = out.AllocTensor<float>(); Adds(b, a, 1.0f, 256); in.FreeTensor(a); STORE SyncAll(); a = in.AllocTensor<float>(); DataCopy(a, gy[(1 - GetBlockIdx()) * 256], 256); in.EnQue(a); a = in.DeQue<float>(); in.FreeTensor(a);", []),
+    "reserved": ("LocalTensor<float> top(TPosition::VECCALC, 188160, 8); Duplicate(top, 1.0f, 8);", ["bounds"]),
+}  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def kernels(twin: Harness) -> dict[str, Kernel]:
+    text = _HEAD + "".join(
+        f"KERNEL({name})\n{{\nBEGIN\n{body}\n}}\n" for name, (body, _) in _CASES.items()
+    )
+    return twin.compile(text, list(_CASES), build="checked")
+
+
+@pytest.mark.parametrize("name", _CASES)
+def test_rules(kernels: dict[str, Kernel], name: str) -> None:
+    x, y = np.arange(256, dtype=np.float32), np.zeros(512, dtype=np.float32)
+    kernels[name](x, y, blocks=2, kind=MIX_0_1)
+    found = kernels[name].report()
+    assert sorted({rule for rule, *_ in found}) == _CASES[name][1], found
+
+
+def test_one_core_has_no_rival(kernels: dict[str, Kernel]) -> None:
+    x, y = np.arange(256, dtype=np.float32), np.zeros(512, dtype=np.float32)
+    kernels["same_place"](x, y, blocks=1, kind=VECTOR)
+    assert kernels["same_place"].report() == []
+    assert np.array_equal(y[:256], x + 1)
