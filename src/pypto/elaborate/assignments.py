@@ -7,11 +7,10 @@ from typing import Any
 import libcst as cst
 
 from pypto.elaborate import values as v
-from pypto.elaborate.captures import path_text
+from pypto.elaborate.containers import refuse_outside, refuse_shape_change
 from pypto.elaborate.diagnostics import Poisoned, refuse
 from pypto.elaborate.iteration import items_of
 from pypto.elaborate.machine import Frame, Rebinding, identifier
-from pypto.elaborate.methods import refuse_shape_change
 from pypto.elaborate.scalars import python_call
 from pypto.elaborate.subscripts import is_whole, key_behind
 from pypto.elaborate.tensors import write
@@ -138,13 +137,7 @@ def store(
             refuse(FeValueError, f"index {key!r} is outside a list of {len(owner.items)}", span)
         owner.items[key] = item
     elif isinstance(owner, Known) and owner.origin is not None:
-        refuse(
-            FeError,
-            f"a kernel cannot change '{path_text(owner.origin)}', which stands outside of it",
-            span,
-            code="F00007",
-            help="make a new list or dict in the kernel, or change the object outside",
-        )
+        refuse_outside(owner.origin, span)
     else:
         refuse(
             FeTypeError, f"items of {v.describe(owner)} cannot be assigned", span,

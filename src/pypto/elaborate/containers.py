@@ -7,6 +7,7 @@ from typing import Any, NoReturn
 
 import libcst as cst
 
+from pypto.elaborate.captures import Path, path_text
 from pypto.elaborate.diagnostics import refuse
 from pypto.elaborate.iteration import items_of
 from pypto.elaborate.machine import Frame
@@ -70,6 +71,17 @@ def container_method(
     if name == "sort":
         return _sort(frame, receiver, keyword, span)
     return _list_method(frame, receiver, name, positional, span)
+
+
+def refuse_outside(path: Path, span: Span) -> NoReturn:
+    """Objects made outside of the kernel are read only: changing them would happen once."""
+    refuse(
+        FeError,
+        f"a kernel cannot change '{path_text(path)}', which stands outside of it",
+        span,
+        code="F00007",
+        help="make a new list or dict in the kernel, or change the object outside",
+    )
 
 
 def refuse_shape_change(span: Span) -> NoReturn:

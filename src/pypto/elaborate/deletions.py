@@ -7,14 +7,13 @@ import operator
 import libcst as cst
 
 from pypto.elaborate import values as v
-from pypto.elaborate.captures import path_text
-from pypto.elaborate.containers import refuse_shape_change
+from pypto.elaborate.containers import refuse_outside, refuse_shape_change
 from pypto.elaborate.diagnostics import refuse
 from pypto.elaborate.machine import Frame, identifier
 from pypto.elaborate.scalars import python_call
 from pypto.elaborate.subscripts import key_of
 from pypto.elaborate.values import Known, Mapping, Sequence
-from pypto.error import FeError, FeTypeError, UnsupportedSyntaxError
+from pypto.error import FeTypeError, UnsupportedSyntaxError
 
 __all__ = ["delete"]
 
@@ -51,13 +50,7 @@ def _delete_item(frame: Frame, target: cst.Subscript) -> None:
         python_call(operator.delitem, span, owner.items, key_of(frame, target))
         return
     if isinstance(owner, Known) and owner.origin is not None:
-        refuse(
-            FeError,
-            f"a kernel cannot change '{path_text(owner.origin)}', which stands outside of it",
-            span,
-            code="F00007",
-            help="make a new list or dict in the kernel, or change the object outside",
-        )
+        refuse_outside(owner.origin, span)
     refuse(
         FeTypeError, f"items of {v.describe(owner)} cannot be deleted", span,
         expected="a list or dict made in the kernel",
