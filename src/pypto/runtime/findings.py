@@ -30,6 +30,7 @@ _HELP = {
     "buffer-bounds": "keep within the buffer that InitBuffer made, or make it larger",
     "gm-bounds": "keep within the tensors that the kernel is given",
 }
+_NOWHERE = "the place is not known: that takes addr2line, of binutils, on PATH"
 _PROTOCOL = "AllocTensor, EnQue, DeQue, FreeTensor: in this order, once each per tensor"
 _FLAGS = "each SetFlag needs exactly one WaitFlag of the same event and id"
 _MARK = re.compile(r"//\s+@([^\s@+]+)\+(\d+)")
@@ -82,14 +83,15 @@ def _base(path: str) -> int:
 @functools.lru_cache(maxsize=1024)
 def _places(path: str, base: int, stack: tuple[str, ...], source: str) -> Sequence[_Place]:
     """The lines of ``source`` that a stack of return addresses stands for."""
-    addresses = [hex(int(address, 16) - base - 1) for address in stack]
+    offsets = (int(address, 16) - base - 1 for address in stack)
+    addresses = [hex(offset) for offset in offsets if offset >= 0]  # others lie in other libraries
     if not addresses:
         return []
     command = ["addr2line", "-i", "-f", "-C", "-e", path, *addresses]
     try:
         done = subprocess.run(command, stdout=subprocess.PIPE, text=True, check=True)
     except (OSError, subprocess.CalledProcessError):
-        return []
+        return []  # _diagnostic says so: a finding without its place is still one
     told = done.stdout.splitlines()
     places = []
     for function, where in zip(told[::2], told[1::2], strict=False):
@@ -119,7 +121,8 @@ def _diagnostic(
     help = _HELP.get(found.rule)
     if help is None:
         help = _PROTOCOL if found.rule.startswith("queue") else _FLAGS
-    notes = [f"{file}:{place.line}  {_line(lines, place.line)}" for place in found.here[:2]]
+    notes = [] if found.here else [_NOWHERE]
+    notes += [f"{file}:{place.line}  {_line(lines, place.line)}" for place in found.here[:2]]
     if found.other:
         notes += [f"and       {file}:{p.line}  {_line(lines, p.line)}" for p in found.other[:2]]
     notes.append(f"core {found.core}")

@@ -33,7 +33,6 @@ struct Argument {
     const char* name;
     uint8_t** pointer;
     uint64_t bytes;
-    bool undefined; /* nothing in it yet: the workspace */
 };
 
 /* As runtime->launch, checked: PYPTO_OK, or PYPTO_UNLAWFUL with a report to be taken. The kernel
