@@ -156,7 +156,7 @@ PyMODINIT_FUNC PyInit__pypto_launcher(void) {
     if (make_names() < 0) return NULL;
     PyObject* module = PyModule_Create(&launcher_module);
     if (!module) return NULL;
-    if (PyModule_AddType(module, &VariantType) < 0 ||
+    if (PyType_Ready(&WrittenTensorsType) < 0 || PyModule_AddType(module, &VariantType) < 0 ||
         PyModule_AddType(module, &DispatcherType) < 0 ||
         PyModule_AddType(module, &ForwarderType) < 0 ||
         PyModule_AddIntConstant(module, "ABI_VERSION", PYPTO_ABI_VERSION) < 0 ||

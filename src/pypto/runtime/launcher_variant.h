@@ -235,18 +235,42 @@ static Match arguments_fit(const Variant* self, PyObject* const* args, Slot* slo
     return alias_fits(self, slots) ? FITS : MISFIT;
 }
 
+/* The tensors that a call wrote, as an iterator over itself: a tuple and its iterator would be two
+ * allocations that the garbage collector counts. */
+typedef struct {
+    PyObject_HEAD
+    const Variant* variant; /* borrowed, as `args` is; NULL once the call is over */
+    PyObject* const* args;
+    Py_ssize_t next; /* index into the variant's tensors */
+} WrittenTensors;
+
+static PyObject* written_next(PyObject* object) {
+    WrittenTensors* self = (WrittenTensors*)object;
+    while (self->variant && self->next < self->variant->n_tensors) {
+        Py_ssize_t i = self->next++;
+        if (self->variant->written[i]) return Py_NewRef(self->args[self->variant->tensors[i]]);
+    }
+    return NULL;
+}
+
+static PyTypeObject WrittenTensorsType = {
+    PyVarObject_HEAD_INIT(NULL, 0).tp_name = "_pypto_launcher.WrittenTensors",
+    .tp_doc = "the tensors that a call wrote",
+    .tp_basicsize = sizeof(WrittenTensors),
+    .tp_flags = Py_TPFLAGS_DEFAULT,
+    .tp_iter = PyObject_SelfIter,
+    .tp_iternext = written_next,
+};
+
 /* Tells autograd that the written tensors changed: saved ones then refuse their backward. */
 static int increment_versions(const Variant* self, PyObject* const* args) {
-    PyObject* written = PyTuple_New(self->n_written);
+    WrittenTensors* written = PyObject_New(WrittenTensors, &WrittenTensorsType);
     if (!written) return -1;
-    Py_ssize_t next = 0;
-    for (Py_ssize_t i = 0; i < self->n_tensors; i++)
-        if (self->written[i]) {
-            PyObject* tensor = args[self->tensors[i]];
-            Py_INCREF(tensor);
-            PyTuple_SET_ITEM(written, next++, tensor);
-        }
-    PyObject* done = PyObject_CallOneArg(torch_api.increment_version, written);
+    written->variant = self;
+    written->args = args;
+    written->next = 0;
+    PyObject* done = PyObject_CallOneArg(torch_api.increment_version, (PyObject*)written);
+    written->variant = NULL;
     Py_DECREF(written);
     Py_XDECREF(done);
     return done ? 0 : -1;

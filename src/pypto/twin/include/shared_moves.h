@@ -197,7 +197,7 @@ PYPTO_SHARED void load(AscendC::TPosition position, const Rows& r)
 
 PYPTO_SHARED void store(AscendC::TPosition position, const Rows& rows)
 {
-    Rows r = rows;
+    Rows r = in_registers(rows);
     on_instruction(PIPE_MTE3);
     if (r.rows == 0 || r.bytes == 0) {
         return;
@@ -243,8 +243,8 @@ PYPTO_SHARED void pad_rows(const Rows& r, const Padding& p)
 PYPTO_SHARED void load_padded(AscendC::TPosition position, const Rows& rows, uint32_t gap_blocks,
                               const Padding& padding, bool fill)
 {
-    Rows r = rows;
-    Padding p = padding;
+    Rows r = in_registers(rows);
+    Padding p{alone(padding.value), alone(padding.size), alone(padding.left), alone(padding.right)};
     const uint64_t used = p.left + r.bytes + p.right;
     const uint64_t occupied = (used + kBlockBytes - 1) / kBlockBytes * kBlockBytes;
     r.dst += p.left;
