@@ -101,6 +101,7 @@ DAMAGE: dict[str, Callable[[Path], None]] = {
     "missing": lambda path: path.unlink(),
     "a directory": lambda path: (path.unlink(), path.mkdir()) and None,
     "dangling link": lambda path: (path.unlink(), path.symlink_to("nowhere")) and None,
+    "a pipe that nobody writes": lambda path: (path.unlink(), os.mkfifo(path)) and None,
     "garbage": lambda path: path.write_bytes(b"{[\xff" * 40),
 }
 

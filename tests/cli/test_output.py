@@ -11,13 +11,17 @@ import pytest
 from pypto.cli import main
 
 
-@pytest.mark.parametrize("command", ["cache list", "cache info", "cache verify", "doctor"])
-def test_a_full_disk_is_one_line(command: str) -> None:
+@pytest.mark.parametrize("buffered", [True, False])
+@pytest.mark.parametrize(
+    "command",
+    ["cache list", "cache info", "cache verify", "doctor", "--help", "run --help", "--version"],
+)
+def test_a_full_disk_is_one_line(command: str, buffered: bool) -> None:
     if not os.path.exists("/dev/full"):
         pytest.skip("needs /dev/full")
     with open("/dev/full", "w") as full:
         done = subprocess.run(
-            [sys.executable, "-m", "pypto", *command.split()],
+            [sys.executable, *(() if buffered else ("-u",)), "-m", "pypto", *command.split()],
             stdout=full,
             stderr=subprocess.PIPE,
             text=True,

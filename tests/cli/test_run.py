@@ -13,7 +13,7 @@ import pytest
 from pypto import _dump
 from pypto._dump import DumpRequest
 from pypto.cli import run as run_module
-from pypto.cli import sample_arguments
+from pypto.cli import main, sample_arguments
 
 ECHO = "import sys\nprint(__name__, sys.argv)\n"
 
@@ -116,7 +116,7 @@ def test_wrong_usage(
 
 
 def test_help(capsys: pytest.CaptureFixture[str]) -> None:
-    assert run_module.run(["--help"]) == 0
+    assert main(["run", "--help"]) == 0
     assert capsys.readouterr().out.startswith("usage: pypto run FILE")
     assert run_module.run([]) == 2
 

@@ -17,6 +17,7 @@ __all__ = [
     "locked",
     "make_directory",
     "prune_oldest",
+    "read_file",
     "remove_tree",
     "sweep",
     "try_lock",
@@ -104,6 +105,17 @@ def make_directory(path: str) -> None:
             if os.path.lexists(one) and not os.path.isdir(one):
                 os.unlink(one)
         os.makedirs(path, mode=0o700, exist_ok=True)
+
+
+def read_file(path: str) -> bytes:
+    """The bytes of a file; of a pipe that stands in its place those that are there, without waiting
+    for a writer. Raises OSError."""
+    with open(path, "rb", opener=_open_waiting_for_nobody) as file:
+        return file.read() or b""
+
+
+def _open_waiting_for_nobody(path: str, flags: int) -> int:
+    return os.open(path, flags | os.O_NONBLOCK)
 
 
 def file_digest(path: str) -> str:

@@ -51,8 +51,7 @@ def read_rows(store: CacheStore, probe: str) -> tuple[ManifestRow, ...]:
 def read_row(path: str, probe: str) -> ManifestRow | None:
     """The row of one file, None where it is damaged or of another manifest."""
     try:
-        with open(path, "rb") as stream:
-            body = open_record(stream.read())
+        body = open_record(files.read_file(path))
     except (Damaged, OSError):
         return None
     if body.get("probe") != probe or not isinstance(body.get("entry"), str):

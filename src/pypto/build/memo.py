@@ -12,7 +12,7 @@ import os
 import time
 from collections.abc import Iterable
 
-from pypto.build.files import prune_oldest, write_atomically
+from pypto.build.files import prune_oldest, read_file, write_atomically
 from pypto.build.place import prepare_root
 
 __all__ = ["FileState", "Memo", "file_state"]
@@ -45,8 +45,7 @@ class Memo:
         if path is None:
             return None
         try:
-            with open(path, "rb") as file:
-                data = file.read()
+            data = read_file(path)
         except OSError:
             return None
         checksum, newline, text = data.partition(b"\n")

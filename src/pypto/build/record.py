@@ -13,7 +13,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from pypto._record import Record
-from pypto.build.files import file_digest
+from pypto.build.files import file_digest, read_file
 
 __all__ = ["FORMAT", "META", "Damaged", "Entry", "FileRecord", "open_record", "seal_record"]
 
@@ -55,8 +55,7 @@ class Entry(Record):
 
     def read(self, file: str) -> bytes:
         """The bytes of one of the entry's files."""
-        with open(self.path(file), "rb") as stream:
-            return stream.read()
+        return read_file(self.path(file))
 
 
 def seal_record(body: Mapping[str, Any]) -> bytes:
@@ -117,8 +116,7 @@ def _walk(directory: str, prefix: str = "") -> list[str]:
 
 def read_entry(directory: str, key: str) -> Entry:
     """Read `meta.json`; the files are not looked at. Raises Damaged or FileNotFoundError."""
-    with open(os.path.join(directory, META), "rb") as stream:
-        body = open_record(stream.read())
+    body = open_record(read_file(os.path.join(directory, META)))
     try:
         if body["key"] != key:
             raise Damaged("the entry of another key")

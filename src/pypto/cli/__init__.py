@@ -9,9 +9,13 @@ from __future__ import annotations
 import argparse
 import sys
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 from pypto import __version__
 from pypto.error import PyptoError
+
+if TYPE_CHECKING:
+    from _typeshed import SupportsWrite
 
 __all__ = ["main", "sample_arguments"]
 
@@ -22,7 +26,7 @@ INTERRUPTED = 130
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command with ``arguments`` (default: those of the process); the exit code."""
     given = list(sys.argv[1:] if arguments is None else arguments)
-    if given[:1] == ["run"]:
+    if given[:1] == ["run"] and given[1:2] not in (["-h"], ["--help"]):
         # The program's arguments are its own, so argparse does not see them.
         from pypto.cli.run import run
 
@@ -47,6 +51,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
 def _main(given: list[str]) -> int:
     from pypto.cli.frames import plain_warnings
 
+    if given[:1] == ["run"]:
+        from pypto.cli.run import HELP
+
+        sys.stdout.write(HELP)
+        return 0
     parsed = _parser().parse_args(given)
     try:
         with plain_warnings():
@@ -54,6 +63,14 @@ def _main(given: list[str]) -> int:
     except PyptoError as error:
         print(error, file=sys.stderr)
         return 1
+
+
+class _Parser(argparse.ArgumentParser):
+    """A parser that says when its help cannot be written, which argparse passes over."""
+
+    def _print_message(self, message: str, file: SupportsWrite[str] | None = None) -> None:
+        if message:
+            (file or sys.stderr).write(message)
 
 
 def _dispatch(parsed: argparse.Namespace) -> int:
@@ -73,7 +90,7 @@ def _dispatch(parsed: argparse.Namespace) -> int:
 def _parser() -> argparse.ArgumentParser:
     from pypto.cli.run import USAGE
 
-    parser = argparse.ArgumentParser(
+    parser = _Parser(
         prog="pypto",
         description="Compile Python kernels to Ascend C and run them on an NPU or on this CPU.",
     )

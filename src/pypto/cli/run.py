@@ -19,14 +19,14 @@ from pypto.cli.files import check_text, opening_problem, read_stream
 from pypto.cli.frames import show_exception
 from pypto.error import ParserError, PyptoError
 
-__all__ = ["USAGE", "run"]
+__all__ = ["HELP", "USAGE", "run"]
 
 USAGE = (
     "pypto run FILE [ARGUMENTS ...] [--dump[=LEVELS]] [--dump-dir DIR] [--checked] "
     "[-- ARGUMENTS ...]"
 )
 
-_HELP = f"""usage: {USAGE}
+HELP = f"""usage: {USAGE}
 
 Run FILE as `python FILE` does. `--dump` prints the Ascend C of each kernel that it calls;
 `--dump=tensor,tile,ascendc` (or `all`) selects levels, `--dump-dir DIR` writes files instead.
@@ -49,9 +49,9 @@ class _UsageError(Exception):
 
 def run(arguments: Sequence[str]) -> int:
     """Run the program that ``arguments`` describe; its exit code, or 2 for wrong usage."""
-    if not arguments or arguments[0] in ("-h", "--help"):
-        print(_HELP, end="", file=sys.stdout if arguments else sys.stderr)
-        return 0 if arguments else 2
+    if not arguments:
+        print(HELP, end="", file=sys.stderr)
+        return 2
     try:
         plan = _read(arguments)
     except (_UsageError, PyptoError) as error:
