@@ -12,8 +12,8 @@ import pytest
 
 from pypto import _dump
 from pypto._dump import DumpRequest
-from pypto.cli import run as run_module
 from pypto.cli import main, sample_arguments
+from pypto.cli import run as run_module
 
 ECHO = "import sys\nprint(__name__, sys.argv)\n"
 
