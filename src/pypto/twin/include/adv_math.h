@@ -248,7 +248,10 @@ PYPTO_INLINE void CumSum(LocalTensor<T>& dst, LocalTensor<T>& lastRow, const Loc
 {
     using namespace pypto_twin;
     PYPTO_TWIN_TYPES("CumSum", T, half, float);
-    on_instruction(PIPE_V);
+    if (!on_instruction(PIPE_V)) {
+        leave_count_form();
+        return;
+    }
     const uint64_t bytes = uint64_t{info.outter} * info.inner * sizeof(T);
     on_read(src.Position(), src.GetPhyAddr(), bytes, PIPE_V);
     on_write(dst.Position(), dst.GetPhyAddr(), bytes, PIPE_V);

@@ -316,7 +316,10 @@ PYPTO_INLINE void Cast(const LocalTensor<T>& dst, const LocalTensor<U>& src,
     using namespace pypto_twin;
     if constexpr (is_same<T, int4b_t> || is_same<U, int4b_t>) {
         static_assert(cast_modes<T, U>() != 0, "Cast: the device does not convert between these types");
-        on_instruction(PIPE_V);
+        if (!on_instruction(PIPE_V)) {
+            leave_count_form();
+            return;
+        }
         on_read(src.Position(), src.GetPhyAddr(), bytes_of<U>(count), PIPE_V);
         on_write(dst.Position(), dst.GetPhyAddr(), bytes_of<T>(count), PIPE_V);
         lane::cast_int4(dst.GetPhyAddr(), src.GetPhyAddr(), roundMode, count);

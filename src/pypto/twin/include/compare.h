@@ -111,7 +111,9 @@ PYPTO_INLINE void Compare(const LocalTensor<U>& dst, const LocalTensor<T>& src0,
 {
     using namespace pypto_twin;
     check_compare<U, T>(cmpMode, false);
-    on_instruction(PIPE_V);
+    if (!on_instruction(PIPE_V)) {
+        return;
+    }
     report<8, false>(operand(src1), 1, count);
     compare_walk(reinterpret_cast<uint8_t*>(dst.GetPhyAddr()), dst.Position(), operand(src0),
                  TensorSide<T>{operand(src1)}, cmpMode, 1, whole_repeats<T>(count));
@@ -125,7 +127,9 @@ PYPTO_INLINE void Compare(const LocalTensor<U>& dst, const LocalTensor<T>& src0,
 {
     using namespace pypto_twin;
     check_compare<U, T>(cmpMode, false);
-    on_instruction(PIPE_V);
+    if (!on_instruction(PIPE_V)) {
+        return;
+    }
     const Operand<T> second = operand(src1, p.src1BlkStride, p.src1RepStride);
     report<8, false>(second, repeatTime, kRepeatBytes / sizeof(T));
     compare_walk(reinterpret_cast<uint8_t*>(dst.GetPhyAddr()), dst.Position(),
@@ -140,7 +144,9 @@ PYPTO_INLINE void Compares(const LocalTensor<U>& dst, const LocalTensor<T>& src0
     using namespace pypto_twin;
     check_compare<U, T>(cmpMode, true);
     PYPTO_TWIN_TYPES("Compares (result bits)", U, uint8_t);
-    on_instruction(PIPE_V);
+    if (!on_instruction(PIPE_V)) {
+        return;
+    }
     compare_walk(reinterpret_cast<uint8_t*>(dst.GetPhyAddr()), dst.Position(), operand(src0),
                  ScalarSide<T>{lane::scalar_of(src1Scalar)}, cmpMode, 1, whole_repeats<T>(count));
 }
@@ -152,7 +158,9 @@ PYPTO_INLINE void Compares(const LocalTensor<U>& dst, const LocalTensor<T>& src0
     using namespace pypto_twin;
     check_compare<U, T>(cmpMode, true);
     PYPTO_TWIN_TYPES("Compares (result bits)", U, uint8_t);
-    on_instruction(PIPE_V);
+    if (!on_instruction(PIPE_V)) {
+        return;
+    }
     compare_walk(reinterpret_cast<uint8_t*>(dst.GetPhyAddr()), dst.Position(),
                  operand(src0, p.srcBlkStride, p.srcRepStride),
                  ScalarSide<T>{lane::scalar_of(src1Scalar)}, cmpMode, repeatTime,
@@ -185,6 +193,9 @@ PYPTO_INLINE void compare_register(const Operand<T>& a, const Operand<T>& b, Asc
 {
     PYPTO_TWIN_TYPES("Compare (register)", T, half, float);
     constexpr uint32_t lanes = kRepeatBytes / sizeof(T);
+    if (!on_instruction(PIPE_V)) {
+        return;
+    }
     report<8, false>(a, 1, lanes);
     report<8, false>(b, 1, lanes);
     state().compare_mask[0] = state().compare_mask[1] = 0;
@@ -204,7 +215,6 @@ PYPTO_INLINE void Compare(const LocalTensor<T>& src0, const LocalTensor<T>& src1
                           uint64_t mask, const BinaryRepeatParams& p)
 {
     using namespace pypto_twin;
-    on_instruction(PIPE_V);
     compare_register(operand(src0, p.src0BlkStride, p.src0RepStride),
                      operand(src1, p.src1BlkStride, p.src1RepStride), cmpMode,
                      cover<isSetMask>(mask, 1, kRepeatBytes / sizeof(T)));
@@ -214,7 +224,6 @@ PYPTO_INLINE void Compare(const LocalTensor<T>& src0, const LocalTensor<T>& src1
                           const uint64_t mask[], const BinaryRepeatParams& p)
 {
     using namespace pypto_twin;
-    on_instruction(PIPE_V);
     compare_register(operand(src0, p.src0BlkStride, p.src0RepStride),
                      operand(src1, p.src1BlkStride, p.src1RepStride), cmpMode,
                      cover<isSetMask>(mask, 1, kRepeatBytes / sizeof(T)));
@@ -224,7 +233,9 @@ template <typename T>
 PYPTO_INLINE void GetCmpMask(const LocalTensor<T>& dst)
 {
     PYPTO_TWIN_TYPES("GetCmpMask", T, uint8_t, uint16_t, uint32_t, uint64_t);
-    pypto_twin::on_instruction(PIPE_V);
+    if (!pypto_twin::on_instruction(PIPE_V)) {
+        return;
+    }
     pypto_twin::on_write(dst.Position(), dst.GetPhyAddr(), 16, PIPE_V);
     __builtin_memcpy(dst.GetPhyAddr(), pypto_twin::state().compare_mask, 16);
 }
@@ -232,7 +243,9 @@ template <typename T>
 PYPTO_INLINE void SetCmpMask(const LocalTensor<T>& src)
 {
     PYPTO_TWIN_TYPES("SetCmpMask", T, uint8_t, uint16_t, uint32_t, uint64_t, half, float);
-    pypto_twin::on_instruction(PIPE_V);
+    if (!pypto_twin::on_instruction(PIPE_V)) {
+        return;
+    }
     pypto_twin::on_read(src.Position(), src.GetPhyAddr(), 16, PIPE_V);
     __builtin_memcpy(pypto_twin::state().compare_mask, src.GetPhyAddr(), 16);
 }

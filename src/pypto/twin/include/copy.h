@@ -44,7 +44,9 @@ inline __attribute__((noinline)) void copy_masked(const AscendC::LocalTensor<T>&
                                                   uint8_t repeat, AscendC::CopyRepeatParams p)
 {
     constexpr uint32_t per_block = kBlockBytes / sizeof(T);
-    on_instruction(PIPE_V);
+    if (!on_instruction(PIPE_V)) {
+        return;
+    }
     for (uint32_t r = 0; r < repeat; ++r) {
         for (uint32_t block = 0; block < 8; ++block) {
             T* const to = dst.GetPhyAddr() + (r * p.dstRepeatSize + block * p.dstStride) * per_block;

@@ -83,7 +83,10 @@ template <typename T>
 PYPTO_HIDDEN PYPTO_OUTLINE void broadcast(const Operand<T>& to, const AscendC::LocalTensor<T>& src,
                                           uint32_t repeats)
 {
-    on_instruction(PIPE_V);
+    if (!on_instruction(PIPE_V)) {
+        set_mask(~uint64_t{0}, ~uint64_t{0});
+        return;
+    }
     report<kBlockBytes / sizeof(T), true>(to, repeats, kRepeatBytes / sizeof(T));
     const T* const from = src.GetPhyAddr();
     on_read(src.Position(), from, uint64_t{repeats} * 8 * sizeof(T), PIPE_V);
@@ -148,7 +151,10 @@ PYPTO_INLINE void CreateVecIndex(const LocalTensor<T>& dst, const T& firstValue,
 {
     using namespace pypto_twin;
     PYPTO_TWIN_TYPES("CreateVecIndex", T, half, float, int16_t, int32_t);
-    on_instruction(PIPE_V);
+    if (!on_instruction(PIPE_V)) {
+        set_mask(~uint64_t{0}, ~uint64_t{0});
+        return;
+    }
     on_write(dst.Position(), dst.GetPhyAddr(), uint64_t{count} * sizeof(T), PIPE_V);
     T* const to = dst.GetPhyAddr();
     for (uint32_t i = 0; i < count; ++i) to[i] = lane::sequence(firstValue, T(1), i);
@@ -163,6 +169,9 @@ template <typename T>
 PYPTO_INLINE void index_repeats(const Operand<T>& to, T first, const Coverage& covered)
 {
     constexpr uint32_t lanes = kRepeatBytes / sizeof(T), block = kBlockBytes / sizeof(T);
+    if (!on_instruction(PIPE_V)) {
+        return;
+    }
     report<block, true>(to, covered.repeats, lanes);
     for (uint32_t r = 0; r < covered.repeats; ++r) {
         for (uint32_t j = 0; j < lanes; ++j) {
@@ -182,7 +191,6 @@ PYPTO_INLINE void CreateVecIndex(LocalTensor<T>& dst, const T& firstValue, uint6
 {
     using namespace pypto_twin;
     PYPTO_TWIN_TYPES("CreateVecIndex", T, half, float, int16_t, int32_t);
-    on_instruction(PIPE_V);
     index_repeats(operand(dst, dstBlkStride, dstRepStride), firstValue,
                   cover<true>(mask, repeatTime, kRepeatBytes / sizeof(T)));
 }
@@ -192,7 +200,6 @@ PYPTO_INLINE void CreateVecIndex(LocalTensor<T>& dst, const T& firstValue, uint6
 {
     using namespace pypto_twin;
     PYPTO_TWIN_TYPES("CreateVecIndex", T, half, float, int16_t, int32_t);
-    on_instruction(PIPE_V);
     index_repeats(operand(dst, dstBlkStride, dstRepStride), firstValue,
                   cover<true>(static_cast<const uint64_t*>(mask), repeatTime, kRepeatBytes / sizeof(T)));
 }
@@ -204,7 +211,10 @@ PYPTO_INLINE void Arange(const LocalTensor<T>& dst, const T firstValue, const T 
 {
     using namespace pypto_twin;
     PYPTO_TWIN_TYPES("Arange", T, half, float, int16_t, int32_t);
-    on_instruction(PIPE_V);
+    if (!on_instruction(PIPE_V)) {
+        leave_count_form();
+        return;
+    }
     const uint32_t length = static_cast<uint32_t>(count);
     on_write(dst.Position(), dst.GetPhyAddr(), uint64_t{length} * sizeof(T), PIPE_V);
     T* const to = dst.GetPhyAddr();

@@ -50,7 +50,9 @@ PYPTO_INLINE void gather_repeats(const Operand<T>& to, const AscendC::LocalTenso
 {
     PYPTO_TWIN_TYPES("Gather", T, PYPTO_TWIN_MOVABLE);
     constexpr uint32_t lanes = kRepeatBytes / sizeof(T), block = kBlockBytes / sizeof(T);
-    on_instruction(PIPE_V);
+    if (!on_instruction(PIPE_V)) {
+        return;
+    }
     report<block, true>(to, covered.repeats, lanes);
     const uint32_t* const offset = offsets.GetPhyAddr();
     on_read(offsets.Position(), offset, uint64_t{covered.repeats} * lanes * 4, PIPE_V);
@@ -63,14 +65,14 @@ PYPTO_INLINE void gather_repeats(const Operand<T>& to, const AscendC::LocalTenso
     }
 }
 
-/* The kept lanes of each repeat, one after the other. keep(r, lane) tells which. */
+/* The kept lanes of each repeat, one after the other. keep(r, lane) tells which. The caller has issued
+ * the instruction. */
 template <typename T, typename Keep>
 PYPTO_INLINE uint64_t compact(const AscendC::LocalTensor<T>& dst, const AscendC::LocalTensor<T>& src,
                               bool counted, uint32_t mask, const AscendC::GatherMaskParams& p, Keep keep)
 {
     PYPTO_TWIN_TYPES("GatherMask", T, PYPTO_TWIN_MOVABLE);
     constexpr uint32_t block = kBlockBytes / sizeof(T);
-    on_instruction(PIPE_V);
     const uint32_t lanes = counted ? mask : kRepeatBytes / sizeof(T);
     const Operand<T> from = operand(src, p.src0BlockStride, p.src0RepeatStride);
     report<block, false>(from, p.repeatTimes, lanes);
@@ -113,7 +115,10 @@ PYPTO_INLINE void Gather(const LocalTensor<T>& dst, const LocalTensor<T>& src,
 {
     using namespace pypto_twin;
     PYPTO_TWIN_TYPES("Gather", T, PYPTO_TWIN_MOVABLE);
-    on_instruction(PIPE_V);
+    if (!on_instruction(PIPE_V)) {
+        set_mask(~uint64_t{0}, ~uint64_t{0});
+        return;
+    }
     on_read(srcOffset.Position(), srcOffset.GetPhyAddr(), uint64_t{count} * 4, PIPE_V);
     on_write(dst.Position(), dst.GetPhyAddr(), uint64_t{count} * sizeof(T), PIPE_V);
     T* const to = dst.GetPhyAddr();
@@ -148,7 +153,10 @@ PYPTO_INLINE void Gatherb(const LocalTensor<T>& dst, const LocalTensor<T>& src,
 {
     using namespace pypto_twin;
     PYPTO_TWIN_TYPES("Gatherb", T, uint16_t, uint32_t);
-    on_instruction(PIPE_V);
+    if (!on_instruction(PIPE_V)) {
+        set_mask(~uint64_t{0}, ~uint64_t{0});
+        return;
+    }
     const Operand<T> to = operand(dst, p.dstBlkStride, p.dstRepStride);
     report<kBlockBytes / sizeof(T), true>(to, repeatTime, kRepeatBytes / sizeof(T));
     on_read(offset.Position(), offset.GetPhyAddr(), uint64_t{repeatTime} * 32, PIPE_V);
@@ -168,8 +176,10 @@ PYPTO_INLINE void GatherMask(const LocalTensor<T>& dst, const LocalTensor<T>& sr
 {
     using namespace pypto_twin;
     const uint32_t pattern = pattern_bits(src1Pattern);
-    rsvdCnt = compact(dst, src0, reduceMode, mask, p,
-                      [pattern](uint32_t, uint32_t lane) { return ((pattern >> (lane % 4)) & 1) != 0; });
+    if (on_instruction(PIPE_V)) {
+        rsvdCnt = compact(dst, src0, reduceMode, mask, p,
+                          [pattern](uint32_t, uint32_t lane) { return ((pattern >> (lane % 4)) & 1) != 0; });
+    }
     leave_count_form();
 }
 
@@ -185,10 +195,12 @@ PYPTO_INLINE void GatherMask(const LocalTensor<T>& dst, const LocalTensor<T>& sr
     const uint8_t* const bits = reinterpret_cast<const uint8_t*>(src1Pattern.GetPhyAddr());
     const uint32_t pitch = p.src1RepeatStride * kBlockBytes;
     const uint32_t lanes = reduceMode ? mask : kRepeatBytes / sizeof(T);
-    on_read(src1Pattern.Position(), bits, (lanes + 7) / 8, PIPE_V, p.repeatTimes, pitch);
-    rsvdCnt = compact(dst, src0, reduceMode, mask, p, [bits, pitch](uint32_t r, uint32_t lane) {
-        return ((bits[r * pitch + lane / 8] >> (lane % 8)) & 1) != 0;
-    });
+    if (on_instruction(PIPE_V)) {
+        on_read(src1Pattern.Position(), bits, (lanes + 7) / 8, PIPE_V, p.repeatTimes, pitch);
+        rsvdCnt = compact(dst, src0, reduceMode, mask, p, [bits, pitch](uint32_t r, uint32_t lane) {
+            return ((bits[r * pitch + lane / 8] >> (lane % 8)) & 1) != 0;
+        });
+    }
     leave_count_form();
     if (reduceMode) set_mask(mask, 0); /* the counted form leaves its mask value in the register */
 }

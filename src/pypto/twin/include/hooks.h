@@ -54,8 +54,10 @@ PYPTO_INLINE void on_write(AscendC::TPosition position, void* address, uint64_t 
     (void)position, (void)address, (void)bytes, (void)pipe, (void)rows, (void)pitch;
 }
 
-/* One instruction is issued on `pipe`; an instruction of count or repeat 0 is issued too. */
-PYPTO_INLINE void on_instruction(pipe_t pipe)
+/* One instruction is issued on `pipe`; an instruction of count or repeat 0 is issued too. False: it is
+ * not this stream's turn to carry it out (several streams may share a core, one for each pipe); then
+ * the caller leaves memory alone and keeps only what the scalar unit knows: masks, modes. */
+PYPTO_INLINE bool on_instruction(pipe_t pipe)
 {
 #if PYPTO_TWIN_HOOKS
     if (pipe == PIPE_V) {
@@ -66,6 +68,7 @@ PYPTO_INLINE void on_instruction(pipe_t pipe)
 #endif
     PYPTO_CHECK(instruction, pipe);
     (void)pipe;
+    return true;
 }
 
 PYPTO_INLINE void on_barrier(pipe_t pipe)

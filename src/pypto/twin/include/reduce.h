@@ -124,7 +124,9 @@ PYPTO_HIDDEN PYPTO_OUTLINE void whole(const AscendC::LocalTensor<T>& dst, const 
                                       const Coverage& covered, AscendC::ReduceOrder order)
 {
     using AscendC::ReduceOrder;
-    on_instruction(PIPE_V);
+    if (!on_instruction(PIPE_V)) {
+        return;
+    }
     report<8, false>(src, covered.repeats, kRepeatBytes / sizeof(T));
     const bool pair = Op::indexed && (order == ReduceOrder::ORDER_VALUE_INDEX ||
                                       order == ReduceOrder::ORDER_INDEX_VALUE);
@@ -164,7 +166,9 @@ PYPTO_HIDDEN PYPTO_OUTLINE void blocks(const AscendC::LocalTensor<T>& dst, const
                                        const Coverage& covered)
 {
     constexpr uint32_t groups = kBlockBytes / sizeof(T) / 8; /* of a block */
-    on_instruction(PIPE_V);
+    if (!on_instruction(PIPE_V)) {
+        return;
+    }
     report<8, false>(src, covered.repeats, kRepeatBytes / sizeof(T));
     on_write(dst.Position(), dst.GetPhyAddr(), 8 * sizeof(T), PIPE_V, covered.repeats,
              8 * sizeof(T) * static_cast<uint32_t>(pitch));
@@ -189,7 +193,9 @@ PYPTO_HIDDEN PYPTO_OUTLINE void pairs(const AscendC::LocalTensor<T>& dst, const 
                                       const Coverage& covered)
 {
     constexpr uint32_t lanes = kRepeatBytes / sizeof(T);
-    on_instruction(PIPE_V);
+    if (!on_instruction(PIPE_V)) {
+        return;
+    }
     report<8, false>(src, covered.repeats, lanes);
     on_write(dst.Position(), dst.GetPhyAddr(), 128, PIPE_V, covered.repeats,
              uint64_t{128} * static_cast<uint32_t>(pitch));

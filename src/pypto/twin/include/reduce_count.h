@@ -19,6 +19,10 @@ PYPTO_HIDDEN PYPTO_OUTLINE void extreme(const AscendC::LocalTensor<T>& dst, cons
                                         const Coverage& covered, bool with_index)
 {
     constexpr uint32_t lanes = kRepeatBytes / sizeof(T);
+    if (!on_instruction(PIPE_V)) {
+        leave_partial_mask();
+        return;
+    }
     report<8, false>(src, covered.repeats, lanes);
     on_write(dst.Position(), dst.GetPhyAddr(), (with_index ? 2 : 1) * sizeof(T), PIPE_V);
     f32x8 best = splat(Op::neutral());
@@ -48,6 +52,9 @@ PYPTO_HIDDEN PYPTO_OUTLINE void extreme(const AscendC::LocalTensor<T>& dst, cons
 template <typename T>
 PYPTO_HIDDEN PYPTO_OUTLINE void total(const AscendC::LocalTensor<T>& dst, const Operand<T>& src, const Coverage& covered)
 {
+    if (!on_instruction(PIPE_V)) {
+        return;
+    }
     report<8, false>(src, covered.repeats, kRepeatBytes / sizeof(T));
     on_write(dst.Position(), dst.GetPhyAddr(), sizeof(T), PIPE_V);
     float sum = repeat<Sum<T>>(src, 0, covered);
@@ -77,7 +84,6 @@ namespace AscendC {
     {                                                                                            \
         using namespace pypto_twin;                                                              \
         PYPTO_TWIN_TYPES(#Name, T, half, float);                                                 \
-        on_instruction(PIPE_V);                                                                  \
         const uint32_t length = reduce::positive_count(count);                                   \
         reduce::extreme<reduce::Operator<T>>(dst, operand(src, 1, 8),                            \
                                              cover_count(length, kRepeatBytes / sizeof(T)),      \
@@ -90,7 +96,6 @@ namespace AscendC {
     {                                                                                            \
         using namespace pypto_twin;                                                              \
         PYPTO_TWIN_TYPES(#Name, T, half, float);                                                 \
-        on_instruction(PIPE_V);                                                                  \
         const uint32_t repeats = static_cast<uint32_t>(repeatTime);                              \
         reduce::extreme<reduce::Operator<T>>(                                                    \
             dst, reduce::source(src, 1, srcRepStride),                                           \
@@ -105,7 +110,6 @@ namespace AscendC {
     {                                                                                            \
         using namespace pypto_twin;                                                              \
         PYPTO_TWIN_TYPES(#Name, T, half, float);                                                 \
-        on_instruction(PIPE_V);                                                                  \
         const uint32_t repeats = static_cast<uint32_t>(repeatTime);                              \
         reduce::extreme<reduce::Operator<T>>(dst, reduce::source(src, 1, srcRepStride),          \
                                              cover<true>(mask, repeats, kRepeatBytes / sizeof(T)), \
@@ -121,7 +125,6 @@ PYPTO_INLINE void ReduceSum(const LocalTensor<T>& dst, const LocalTensor<T>& src
 {
     using namespace pypto_twin;
     PYPTO_TWIN_TYPES("ReduceSum", T, half, float);
-    on_instruction(PIPE_V);
     const uint32_t length = reduce::positive_count(count);
     reduce::total(dst, operand(src, 1, 8), cover_count(length, kRepeatBytes / sizeof(T)));
     leave_count_form();
@@ -133,7 +136,6 @@ PYPTO_INLINE void ReduceSum(const LocalTensor<T>& dst, const LocalTensor<T>& src
 {
     using namespace pypto_twin;
     PYPTO_TWIN_TYPES("ReduceSum", T, half, float);
-    on_instruction(PIPE_V);
     const uint32_t repeats = static_cast<uint32_t>(repeatTime);
     reduce::total(dst, reduce::source(src, 1, srcRepStride),
                   cover<isSetMask>(static_cast<uint64_t>(mask), repeats, kRepeatBytes / sizeof(T)));
@@ -146,7 +148,6 @@ PYPTO_INLINE void ReduceSum(const LocalTensor<T>& dst, const LocalTensor<T>& src
 {
     using namespace pypto_twin;
     PYPTO_TWIN_TYPES("ReduceSum", T, half, float);
-    on_instruction(PIPE_V);
     const uint32_t repeats = static_cast<uint32_t>(repeatTime);
     reduce::total(dst, reduce::source(src, 1, srcRepStride),
                   cover<isSetMask>(mask, repeats, kRepeatBytes / sizeof(T)));

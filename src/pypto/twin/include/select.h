@@ -113,7 +113,10 @@ PYPTO_INLINE void Select(const LocalTensor<T>& dst, const LocalTensor<U>& selMas
 {
     using namespace pypto_twin;
     check_select<T, U>(selMode, false);
-    on_instruction(PIPE_V);
+    if (!on_instruction(PIPE_V)) {
+        leave_count_form();
+        return;
+    }
     const Coverage covered = cover_count(count, kRepeatBytes / sizeof(T));
     const uint32_t pitch = select_pitch<T>(selMode);
     select_walk(dense(dst), bit_bytes<T>(selMask, covered.repeats, pitch), pitch, dense(src0),
@@ -126,7 +129,10 @@ PYPTO_INLINE void Select(const LocalTensor<T>& dst, const LocalTensor<U>& selMas
 {
     using namespace pypto_twin;
     check_select<T, U>(selMode, true);
-    on_instruction(PIPE_V);
+    if (!on_instruction(PIPE_V)) {
+        leave_count_form();
+        return;
+    }
     const Coverage covered = cover_count(count, kRepeatBytes / sizeof(T));
     const uint32_t pitch = select_pitch<T>(selMode);
     select_walk(dense(dst), bit_bytes<T>(selMask, covered.repeats, pitch), pitch, dense(src0),
@@ -143,9 +149,9 @@ PYPTO_INLINE void Select(const LocalTensor<T>& dst, const LocalTensor<U>& selMas
     {                                                                                            \
         using namespace pypto_twin;                                                              \
         check_select<T, U>(selMode, false);                                                      \
-        on_instruction(PIPE_V);                                                                  \
         const Coverage covered = cover<isSetMask>(mask, repeatTime, kRepeatBytes / sizeof(T));   \
         const uint32_t pitch = select_pitch<T>(selMode);                                         \
+        if (!on_instruction(PIPE_V)) return;                                                     \
         select_walk(operand(dst, p.dstBlkStride, p.dstRepStride),                                \
                     bit_bytes<T>(selMask, covered.repeats, pitch), pitch,                        \
                     operand(src0, p.src0BlkStride, p.src0RepStride),                             \
@@ -158,9 +164,9 @@ PYPTO_INLINE void Select(const LocalTensor<T>& dst, const LocalTensor<U>& selMas
     {                                                                                            \
         using namespace pypto_twin;                                                              \
         check_select<T, U>(selMode, true);                                                       \
-        on_instruction(PIPE_V);                                                                  \
         const Coverage covered = cover<isSetMask>(mask, repeatTime, kRepeatBytes / sizeof(T));   \
         const uint32_t pitch = select_pitch<T>(selMode);                                         \
+        if (!on_instruction(PIPE_V)) return;                                                     \
         select_walk(operand(dst, p.dstBlkStride, p.dstRepStride),                                \
                     bit_bytes<T>(selMask, covered.repeats, pitch), pitch,                        \
                     operand(src0, p.src0BlkStride, p.src0RepStride),                             \
@@ -178,7 +184,9 @@ PYPTO_INLINE void Select(const LocalTensor<T>& dst, const LocalTensor<T>& src0,
     using namespace pypto_twin;
     PYPTO_TWIN_TYPES("Select (register)", T, half, float);
     static_assert(selMode == SELMODE::VSEL_CMPMASK_SPR, "Select (register): only VSEL_CMPMASK_SPR");
-    on_instruction(PIPE_V);
+    if (!on_instruction(PIPE_V)) {
+        return;
+    }
     select_walk(operand(dst, p.dstBlkStride, p.dstRepStride),
                 reinterpret_cast<const uint8_t*>(state().compare_mask), 0,
                 operand(src0, p.src0BlkStride, p.src0RepStride),

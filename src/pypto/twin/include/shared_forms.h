@@ -65,7 +65,10 @@ PYPTO_INLINE void resolve(const Instruction& instruction, Operand<uint8_t>* oper
 PYPTO_SHARED void run_count(const Instruction& instruction, const void* f, uint32_t count,
                             Operand<uint8_t>* operands)
 {
-    on_instruction(PIPE_V);
+    if (!on_instruction(PIPE_V)) {
+        leave_count_form();
+        return;
+    }
     report_all(instruction, operands, 1, count);
     if (waiting()) {
         uint64_t bytes[kOperands] = {};
@@ -84,7 +87,9 @@ PYPTO_SHARED void run_masked(const Instruction& instruction, const void* f, uint
                              Operand<uint8_t>* operands)
 {
     settle();
-    on_instruction(PIPE_V);
+    if (!on_instruction(PIPE_V)) {
+        return;
+    }
     if (!state().mask_counter) {
         run_strided(instruction, f, repeats, state().mask_low, state().mask_high, operands);
         return;
@@ -141,9 +146,11 @@ PYPTO_INLINE bool folds(const Instruction& instruction, const Operand<uint8_t>* 
 PYPTO_SHARED void run_length(const Instruction& instruction, const void* f, uint64_t mask,
                              uint32_t repeats, Operand<uint8_t>* operands)
 {
-    on_instruction(PIPE_V);
     refuse_counter_mode();
     set_mask(low_bits(mask), high_bits(mask));
+    if (!on_instruction(PIPE_V)) {
+        return;
+    }
     if (waiting()) {
         resolve_length(instruction, mask, repeats, operands);
     }

@@ -181,9 +181,9 @@ PYPTO_SHARED void forget_within(const uint8_t* begin, uint64_t bytes)
     }
 }
 
-PYPTO_SHARED void load(AscendC::TPosition position, const Rows& r)
+/* The work of a load. */
+PYPTO_INLINE void bring(AscendC::TPosition position, const Rows& r)
 {
-    on_instruction(PIPE_MTE2);
     if (r.rows == 0 || r.bytes == 0) {
         return;
     }
@@ -195,10 +195,19 @@ PYPTO_SHARED void load(AscendC::TPosition position, const Rows& r)
     load_rows(state(), r);
 }
 
+PYPTO_SHARED void load(AscendC::TPosition position, const Rows& r)
+{
+    if (on_instruction(PIPE_MTE2)) {
+        bring(position, r);
+    }
+}
+
 PYPTO_SHARED void store(AscendC::TPosition position, const Rows& rows)
 {
     Rows r = in_registers(rows);
-    on_instruction(PIPE_MTE3);
+    if (!on_instruction(PIPE_MTE3)) {
+        return;
+    }
     if (r.rows == 0 || r.bytes == 0) {
         return;
     }
@@ -222,7 +231,9 @@ PYPTO_SHARED void store(AscendC::TPosition position, const Rows& rows)
 PYPTO_SHARED void copy_local(AscendC::TPosition dst, AscendC::TPosition src, const Rows& r)
 {
     const pipe_t pipe = local_copy_pipe(dst);
-    on_instruction(pipe);
+    if (!on_instruction(pipe)) {
+        return;
+    }
     if (r.rows == 0 || r.bytes == 0) {
         return;
     }
@@ -244,12 +255,15 @@ PYPTO_SHARED void load_padded(AscendC::TPosition position, const Rows& rows, uin
                               const Padding& padding, bool fill)
 {
     Rows r = in_registers(rows);
+    if (!on_instruction(PIPE_MTE2)) {
+        return;
+    }
     Padding p{alone(padding.value), alone(padding.size), alone(padding.left), alone(padding.right)};
     const uint64_t used = p.left + r.bytes + p.right;
     const uint64_t occupied = (used + kBlockBytes - 1) / kBlockBytes * kBlockBytes;
     r.dst += p.left;
     r.dst_pitch = occupied + static_cast<uint64_t>(gap_blocks) * kBlockBytes;
-    load(position, r);
+    bring(position, r);
     /* Nothing asked: the device leaves junk, or the value of SetPadValue, in the last block. */
     if (!fill && used != occupied && state().pad_set) {
         p.value = state().pad_value;
