@@ -175,3 +175,12 @@ def kill_after(child: tuple[int, int], seconds: float) -> bool:
     _, status = os.waitpid(pid, 0)
     os.close(reader)
     return os.WIFSIGNALED(status)
+
+
+def fake_compiler(path: Path, version: str, extra: str = "exit 0") -> Path:
+    return write_script(
+        path,
+        f'case "$*" in\n*--version*) printf %s "{version}";;\n'
+        "*-dumpmachine*) echo x86_64-linux-gnu;;\n"
+        f"*-print-file-name*) echo libmvec.so;;\n*) {extra};;\nesac\n",
+    )

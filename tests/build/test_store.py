@@ -2,13 +2,9 @@
 
 from __future__ import annotations
 
-import json
 import os
-import shutil
-import socket
 import threading
 import time
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -19,6 +15,8 @@ from pypto.build.manifest import ManifestRow, add_row, read_rows
 from pypto.build.record import META
 from pypto.build.store import CacheStore
 from pypto.error import PyptoGeneralError
+
+from .damage import DAMAGE, flip, obstruct, older_format, place_of
 
 KEY = "a" * 64
 OTHER = "b" * 64
@@ -36,11 +34,6 @@ class Maker:
         Path(directory, "kernel.so").write_bytes(self.content)
         Path(directory, "kernel.cpp").write_text("text")
         return {"symbol": "k", "sizes": [1, 2]}
-
-
-def place_of(store: CacheStore, key: str, room: str = "entries") -> Path:
-    assert store.wanted is not None
-    return Path(store.wanted, room, key[:2], key)
 
 
 def test_an_entry_is_built_once_and_found_again(store: CacheStore) -> None:
@@ -67,43 +60,6 @@ def test_a_failing_builder_leaves_nothing(store: CacheStore) -> None:
     assert store.load(KEY) is None
     assert os.listdir(Path(store.wanted or "", "tmp")) == []
     assert store.get_or_build(KEY, "add", Maker()).name == "add"
-
-
-def flip(position: int) -> Callable[[Path], None]:
-    def action(path: Path) -> None:
-        data = bytearray(path.read_bytes())
-        data[position % len(data)] ^= 1
-        path.write_bytes(data)
-
-    return action
-
-
-def older_format(path: Path) -> None:
-    """A record that is sound but of another version."""
-    from pypto.build import record
-
-    body = json.loads(path.read_bytes())["record"]
-    real = record.FORMAT
-    record.FORMAT = real - 1
-    try:
-        path.write_bytes(record.seal_record(body))
-    finally:
-        record.FORMAT = real
-
-
-DAMAGE: dict[str, Callable[[Path], None]] = {
-    "truncated": lambda path: path.write_bytes(path.read_bytes()[:-3]),
-    "longer": lambda path: path.write_bytes(path.read_bytes() + b"\n"),
-    "empty": lambda path: path.write_bytes(b""),
-    "first byte": flip(0),
-    "middle byte": flip(200),
-    "last byte": flip(-1),
-    "missing": lambda path: path.unlink(),
-    "a directory": lambda path: (path.unlink(), path.mkdir()) and None,
-    "dangling link": lambda path: (path.unlink(), path.symlink_to("nowhere")) and None,
-    "a pipe that nobody writes": lambda path: (path.unlink(), os.mkfifo(path)) and None,
-    "garbage": lambda path: path.write_bytes(b"{[\xff" * 40),
-}
 
 
 @pytest.mark.parametrize("file", ["kernel.so", "kernel.cpp", META])
@@ -245,47 +201,6 @@ def test_temporary_directories_of_the_dead_are_swept(
         assert os.path.isdir(alive)
 
 
-def test_manifest_rows(store: CacheStore) -> None:
-    first = ManifestRow([["global", "N", 2]], KEY)
-    second = ManifestRow([["global", "N", 3]], OTHER)
-    assert read_rows(store, KEY) == ()
-    for row in (first, second, first):
-        add_row(store, KEY, row)
-    rows = read_rows(CacheStore(store.wanted), KEY)
-    assert len(rows) == 2 and {row.entry for row in rows} == {KEY, OTHER}
-    assert read_rows(store, OTHER) == ()
-
-
-@pytest.mark.parametrize("damage", DAMAGE)
-def test_a_damaged_row_is_ignored_and_can_be_added_again(store: CacheStore, damage: str) -> None:
-    row = ManifestRow({"long": list(range(100))}, KEY)
-    add_row(store, KEY, row)
-    add_row(store, KEY, ManifestRow(None, OTHER))
-    directory = place_of(store, KEY, "manifests")
-    for path in directory.iterdir():
-        if path.stat().st_size > 300:
-            DAMAGE[damage](path)
-    assert read_rows(store, KEY) == (ManifestRow(None, OTHER),)
-    add_row(store, KEY, row)
-    assert len(read_rows(store, KEY)) == 2
-
-
-def obstruct(path: Path, how: str) -> None:
-    if path.is_dir():
-        shutil.rmtree(path)
-    path.unlink(missing_ok=True)
-    path.parent.mkdir(parents=True, exist_ok=True)
-    if how == "file":
-        path.write_text("not ours")
-    elif how == "directory":
-        (path / "below").mkdir(parents=True)
-    elif how == "socket":
-        with socket.socket(socket.AF_UNIX) as listener:
-            listener.bind(os.path.relpath(path))
-    else:
-        path.symlink_to("nowhere/at all" if how == "dangling link" else path.parent.parent)
-
-
 @pytest.mark.parametrize("how", ["file", "directory", "socket", "dangling link", "link"])
 @pytest.mark.parametrize(
     "where",
@@ -339,27 +254,6 @@ def test_strangers_in_the_cache_are_no_entries(store: CacheStore) -> None:
     assert len(inspect.list_entries(store)) == 1 and inspect.verify(store) == ()
     assert inspect.remove(store) == 1
     assert list(room.parent.iterdir()) == []
-
-
-def test_a_manifest_of_directories_does_not_grow_for_ever(store: CacheStore) -> None:
-    directory = place_of(store, KEY, "manifests")
-    for number in range(300):
-        (directory / f"{number:03}.json" / "below").mkdir(parents=True)
-    add_row(store, KEY, ManifestRow(1, KEY))
-    assert len(list(directory.iterdir())) <= 256
-
-
-def test_a_row_of_another_manifest_is_ignored(store: CacheStore) -> None:
-    add_row(store, KEY, ManifestRow(1, KEY))
-    place_of(store, OTHER, "manifests").parent.mkdir()
-    place_of(store, KEY, "manifests").rename(place_of(store, OTHER, "manifests"))
-    assert read_rows(store, OTHER) == ()
-
-
-def test_a_manifest_does_not_grow_for_ever(store: CacheStore) -> None:
-    for number in range(300):
-        add_row(store, KEY, ManifestRow(number, KEY))
-    assert 128 <= len(read_rows(store, KEY)) <= 256
 
 
 def test_listing_and_removal(store: CacheStore) -> None:
