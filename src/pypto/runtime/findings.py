@@ -29,6 +29,17 @@ _HELP = {
     "bounds": "keep within the memory of the target; the rest belongs to the library",
     "buffer-bounds": "keep within the buffer that InitBuffer made, or make it larger",
     "gm-bounds": "keep within the tensors that the kernel is given",
+    "core-kind": "put it under `if ASCEND_IS_AIV` or `if ASCEND_IS_AIC`, or launch another kind",
+    "operand-memory": "give it a tensor in the memory that the instruction works on",
+    "align": "begin the tensor, or the part of it, at such a multiple",
+    "dtype": "cast first, or reinterpret the tensor as a type of the same size",
+    "count": "give a count that the instruction takes, and handle the rest apart",
+    "repeat": "cut the work into several calls, or use the form with a count",
+    "parameter": "the field keeps only its low bits: cut the work into calls whose values fit",
+    "mask-length": "a mask counts the lanes of one repeat: use more repeats",
+    "mask-bits": "a mask has one bit for each lane of a repeat",
+    "mask-mode": "SetMaskNorm first, or isSetMask = false with SetVectorMask",
+    "overlap": "use another buffer for the result, or start both at the same element",
 }
 _NOWHERE = "the place is not known: that takes addr2line, of binutils, on PATH"
 _PROTOCOL = "AllocTensor, EnQue, DeQue, FreeTensor: in this order, once each per tensor"

@@ -8,6 +8,7 @@
 #define PYPTO_TWIN_HOOKS_H
 
 #include "core.h"
+#include "rules.h"
 
 namespace pypto_twin {
 

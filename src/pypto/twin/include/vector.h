@@ -32,16 +32,21 @@ namespace AscendC {
                            const LocalTensor<T>& src1, const int32_t& count)                     \
     {                                                                                            \
         PYPTO_TWIN_TYPES(#Name, T, __VA_ARGS__);                                                 \
+        PYPTO_RULES(Name, count(count).tensor(dst).tensor(src0).tensor(src1));                   \
         pypto_twin::count_form(pypto_twin::lane::Function{}, static_cast<uint32_t>(count), dst,  \
                                src0, src1);                                                      \
     }                                                                                            \
     template <typename T, bool isSetMask = true>                                                 \
     PYPTO_INLINE void Name(const LocalTensor<T>& dst, const LocalTensor<T>& src0,                \
                            const LocalTensor<T>& src1, const uint64_t mask[],                    \
-                           const uint8_t repeatTime, const BinaryRepeatParams& p)                \
+                           const pypto_twin::Field8 repeatTime, const BinaryRepeatParams& p)                \
     {                                                                                            \
         using namespace pypto_twin;                                                              \
         PYPTO_TWIN_TYPES(#Name, T, __VA_ARGS__);                                                 \
+        PYPTO_RULES(Name, repeats(repeatTime).lanes<isSetMask>(mask, sizeof(T))                  \
+                              .tensor(dst, p.dstBlkStride, p.dstRepStride)                       \
+                              .tensor(src0, p.src0BlkStride, p.src0RepStride)                    \
+                              .tensor(src1, p.src1BlkStride, p.src1RepStride).fields(p));        \
         bits_form<isSetMask>(lane::Function{}, mask, repeatTime,                                 \
                              operand(dst, p.dstBlkStride, p.dstRepStride),                       \
                              operand(src0, p.src0BlkStride, p.src0RepStride),                    \
@@ -49,11 +54,15 @@ namespace AscendC {
     }                                                                                            \
     template <typename T, bool isSetMask = true>                                                 \
     PYPTO_INLINE void Name(const LocalTensor<T>& dst, const LocalTensor<T>& src0,                \
-                           const LocalTensor<T>& src1, uint64_t mask, const uint8_t repeatTime,  \
+                           const LocalTensor<T>& src1, uint64_t mask, const pypto_twin::Field8 repeatTime,  \
                            const BinaryRepeatParams& p)                                          \
     {                                                                                            \
         using namespace pypto_twin;                                                              \
         PYPTO_TWIN_TYPES(#Name, T, __VA_ARGS__);                                                 \
+        PYPTO_RULES(Name, repeats(repeatTime).lanes<isSetMask>(mask)                             \
+                              .tensor(dst, p.dstBlkStride, p.dstRepStride)                       \
+                              .tensor(src0, p.src0BlkStride, p.src0RepStride)                    \
+                              .tensor(src1, p.src1BlkStride, p.src1RepStride).fields(p));        \
         length_form<isSetMask>(lane::Function{}, mask, repeatTime,                               \
                                outstanding(dst, p.dstBlkStride, p.dstRepStride),                     \
                                outstanding(src0, p.src0BlkStride, p.src0RepStride),                  \
@@ -78,26 +87,33 @@ PYPTO_TWIN_BINARY(SubRelu, SubReluLanes, half, float, int16_t)
                            const int32_t& count)                                                 \
     {                                                                                            \
         PYPTO_TWIN_TYPES(#Name, T, __VA_ARGS__);                                                 \
+        PYPTO_RULES(Name, count(count).tensor(dst).tensor(src));                                 \
         pypto_twin::count_form(pypto_twin::lane::Function{}, static_cast<uint32_t>(count), dst,  \
                                src);                                                             \
     }                                                                                            \
     template <typename T, bool isSetMask = true>                                                 \
     PYPTO_INLINE void Name(const LocalTensor<T>& dst, const LocalTensor<T>& src,                 \
-                           const uint64_t mask[], const uint8_t repeatTime,                      \
+                           const uint64_t mask[], const pypto_twin::Field8 repeatTime,                      \
                            const UnaryRepeatParams& p)                                           \
     {                                                                                            \
         using namespace pypto_twin;                                                              \
         PYPTO_TWIN_TYPES(#Name, T, __VA_ARGS__);                                                 \
+        PYPTO_RULES(Name, repeats(repeatTime).lanes<isSetMask>(mask, sizeof(T))                  \
+                              .tensor(dst, p.dstBlkStride, p.dstRepStride)                       \
+                              .tensor(src, p.srcBlkStride, p.srcRepStride).fields(p));           \
         bits_form<isSetMask>(lane::Function{}, mask, repeatTime,                                 \
                              operand(dst, p.dstBlkStride, p.dstRepStride),                       \
                              operand(src, p.srcBlkStride, p.srcRepStride));                      \
     }                                                                                            \
     template <typename T, bool isSetMask = true>                                                 \
     PYPTO_INLINE void Name(const LocalTensor<T>& dst, const LocalTensor<T>& src, uint64_t mask,  \
-                           const uint8_t repeatTime, const UnaryRepeatParams& p)                 \
+                           const pypto_twin::Field8 repeatTime, const UnaryRepeatParams& p)                 \
     {                                                                                            \
         using namespace pypto_twin;                                                              \
         PYPTO_TWIN_TYPES(#Name, T, __VA_ARGS__);                                                 \
+        PYPTO_RULES(Name, repeats(repeatTime).lanes<isSetMask>(mask)                             \
+                              .tensor(dst, p.dstBlkStride, p.dstRepStride)                       \
+                              .tensor(src, p.srcBlkStride, p.srcRepStride).fields(p));           \
         length_form<isSetMask>(lane::Function{}, mask, repeatTime,                               \
                                outstanding(dst, p.dstBlkStride, p.dstRepStride),                     \
                                outstanding(src, p.srcBlkStride, p.srcRepStride));                    \
@@ -120,27 +136,34 @@ PYPTO_TWIN_UNARY(Reciprocal, ReciprocalLanes, half, float)
     {                                                                                            \
         using namespace pypto_twin;                                                              \
         PYPTO_TWIN_TYPES(#Name, T, __VA_ARGS__);                                                 \
+        PYPTO_RULES(Name, count(count).tensor(dst).tensor(src));                                 \
         count_form(lane::Function<lane::Register<T>>{lane::scalar_of(scalarValue)},                   \
                    static_cast<uint32_t>(count), dst, src);                                      \
     }                                                                                            \
     template <typename T, bool isSetMask = true>                                                 \
     PYPTO_INLINE void Name(const LocalTensor<T>& dst, const LocalTensor<T>& src,                 \
                            const T& scalarValue, const uint64_t mask[],                          \
-                           const uint8_t repeatTime, const UnaryRepeatParams& p)                 \
+                           const pypto_twin::Field8 repeatTime, const UnaryRepeatParams& p)                 \
     {                                                                                            \
         using namespace pypto_twin;                                                              \
         PYPTO_TWIN_TYPES(#Name, T, __VA_ARGS__);                                                 \
+        PYPTO_RULES(Name, repeats(repeatTime).lanes<isSetMask>(mask, sizeof(T))                  \
+                              .tensor(dst, p.dstBlkStride, p.dstRepStride)                       \
+                              .tensor(src, p.srcBlkStride, p.srcRepStride).fields(p));           \
         bits_form<isSetMask>(lane::Function<lane::Register<T>>{lane::scalar_of(scalarValue)}, mask,   \
                              repeatTime, operand(dst, p.dstBlkStride, p.dstRepStride),           \
                              operand(src, p.srcBlkStride, p.srcRepStride));                      \
     }                                                                                            \
     template <typename T, bool isSetMask = true>                                                 \
     PYPTO_INLINE void Name(const LocalTensor<T>& dst, const LocalTensor<T>& src,                 \
-                           const T& scalarValue, uint64_t mask, const uint8_t repeatTime,        \
+                           const T& scalarValue, uint64_t mask, const pypto_twin::Field8 repeatTime,        \
                            const UnaryRepeatParams& p)                                           \
     {                                                                                            \
         using namespace pypto_twin;                                                              \
         PYPTO_TWIN_TYPES(#Name, T, __VA_ARGS__);                                                 \
+        PYPTO_RULES(Name, repeats(repeatTime).lanes<isSetMask>(mask)                             \
+                              .tensor(dst, p.dstBlkStride, p.dstRepStride)                       \
+                              .tensor(src, p.srcBlkStride, p.srcRepStride).fields(p));           \
         length_form<isSetMask>(lane::Function<lane::Register<T>>{lane::scalar_of(scalarValue)}, mask, \
                                repeatTime, outstanding(dst, p.dstBlkStride, p.dstRepStride),         \
                                outstanding(src, p.srcBlkStride, p.srcRepStride));                    \
@@ -159,6 +182,7 @@ PYPTO_INLINE void ShiftLeft(const LocalTensor<T>& dst, const LocalTensor<T>& src
                             const T& scalarValue, const int32_t& count)
 {
     PYPTO_TWIN_TYPES("ShiftLeft", T, int16_t, uint16_t, int32_t, uint32_t);
+    PYPTO_RULES(ShiftLeft, count(count).tensor(dst).tensor(src).value(static_cast<int64_t>(scalarValue)));
     pypto_twin::count_form(pypto_twin::lane::ShiftLeftLanes{static_cast<uint32_t>(scalarValue)},
                            static_cast<uint32_t>(count), dst, src);
 }
@@ -167,6 +191,7 @@ PYPTO_INLINE void ShiftRight(const LocalTensor<T>& dst, const LocalTensor<T>& sr
                              const T& scalarValue, const int32_t& count)
 {
     PYPTO_TWIN_TYPES("ShiftRight", T, int16_t, uint16_t, int32_t, uint32_t);
+    PYPTO_RULES(ShiftRight, count(count).tensor(dst).tensor(src).value(static_cast<int64_t>(scalarValue)));
     pypto_twin::count_form(
         pypto_twin::lane::ShiftRightLanes{static_cast<uint32_t>(scalarValue), false},
         static_cast<uint32_t>(count), dst, src);
@@ -174,22 +199,30 @@ PYPTO_INLINE void ShiftRight(const LocalTensor<T>& dst, const LocalTensor<T>& sr
 #define PYPTO_TWIN_SHIFT(mask_type, form)                                                        \
     template <typename T, bool isSetMask = true>                                                 \
     PYPTO_INLINE void ShiftLeft(const LocalTensor<T>& dst, const LocalTensor<T>& src,            \
-                                const T& scalarValue, mask_type, const uint8_t repeatTime,       \
+                                const T& scalarValue, mask_type, const pypto_twin::Field8 repeatTime,       \
                                 const UnaryRepeatParams& p)                                      \
     {                                                                                            \
         using namespace pypto_twin;                                                              \
         PYPTO_TWIN_TYPES("ShiftLeft", T, int16_t, uint16_t, int32_t, uint32_t);                  \
+        PYPTO_RULES(ShiftLeft, repeats(repeatTime).lanes<isSetMask>(mask, sizeof(T))             \
+                              .tensor(dst, p.dstBlkStride, p.dstRepStride)                       \
+                              .tensor(src, p.srcBlkStride, p.srcRepStride).fields(p)             \
+                              .value(static_cast<int64_t>(scalarValue)));                        \
         form<isSetMask>(lane::ShiftLeftLanes{static_cast<uint32_t>(scalarValue)}, mask,          \
                         repeatTime, operand(dst, p.dstBlkStride, p.dstRepStride),                \
                         operand(src, p.srcBlkStride, p.srcRepStride));                           \
     }                                                                                            \
     template <typename T, bool isSetMask = true>                                                 \
     PYPTO_INLINE void ShiftRight(const LocalTensor<T>& dst, const LocalTensor<T>& src,           \
-                                 const T& scalarValue, mask_type, const uint8_t repeatTime,      \
+                                 const T& scalarValue, mask_type, const pypto_twin::Field8 repeatTime,      \
                                  const UnaryRepeatParams& p, bool roundEn = false)               \
     {                                                                                            \
         using namespace pypto_twin;                                                              \
         PYPTO_TWIN_TYPES("ShiftRight", T, int16_t, uint16_t, int32_t, uint32_t);                 \
+        PYPTO_RULES(ShiftRight, repeats(repeatTime).lanes<isSetMask>(mask, sizeof(T))            \
+                              .tensor(dst, p.dstBlkStride, p.dstRepStride)                       \
+                              .tensor(src, p.srcBlkStride, p.srcRepStride).fields(p)             \
+                              .value(static_cast<int64_t>(scalarValue)));                        \
         form<isSetMask>(lane::ShiftRightLanes{static_cast<uint32_t>(scalarValue), roundEn},      \
                         mask, repeatTime, operand(dst, p.dstBlkStride, p.dstRepStride),          \
                         operand(src, p.srcBlkStride, p.srcRepStride));                           \
@@ -205,16 +238,21 @@ PYPTO_TWIN_SHIFT(const uint64_t mask[], bits_form)
                            const LocalTensor<U>& src1, const int32_t& count)                     \
     {                                                                                            \
         pypto_twin::require_ternary<T, U, pypto_twin::lane::Function>();                         \
+        PYPTO_RULES(Name, count(count).tensor(dst).tensor(src0).tensor(src1));                   \
         pypto_twin::count_form(pypto_twin::lane::Function{}, static_cast<uint32_t>(count), dst,  \
                                dst, src0, src1);                                                 \
     }                                                                                            \
     template <typename T, typename U, bool isSetMask = true>                                     \
     PYPTO_INLINE void Name(const LocalTensor<T>& dst, const LocalTensor<U>& src0,                \
                            const LocalTensor<U>& src1, const uint64_t mask[],                    \
-                           const uint8_t repeatTime, const BinaryRepeatParams& p)                \
+                           const pypto_twin::Field8 repeatTime, const BinaryRepeatParams& p)                \
     {                                                                                            \
         using namespace pypto_twin;                                                              \
         require_ternary<T, U, lane::Function>();                                                 \
+        PYPTO_RULES(Name, repeats(repeatTime).lanes<isSetMask>(mask, sizeof(T))                  \
+                              .tensor(dst, p.dstBlkStride, p.dstRepStride)                       \
+                              .tensor(src0, p.src0BlkStride, p.src0RepStride)                    \
+                              .tensor(src1, p.src1BlkStride, p.src1RepStride).fields(p));        \
         const Operand<T> to = operand(dst, p.dstBlkStride, p.dstRepStride);                      \
         bits_form<isSetMask>(lane::Function{}, mask, repeatTime, to, to,                         \
                              operand(src0, p.src0BlkStride, p.src0RepStride),                    \
@@ -222,11 +260,15 @@ PYPTO_TWIN_SHIFT(const uint64_t mask[], bits_form)
     }                                                                                            \
     template <typename T, typename U, bool isSetMask = true>                                     \
     PYPTO_INLINE void Name(const LocalTensor<T>& dst, const LocalTensor<U>& src0,                \
-                           const LocalTensor<U>& src1, uint64_t mask, const uint8_t repeatTime,  \
+                           const LocalTensor<U>& src1, uint64_t mask, const pypto_twin::Field8 repeatTime,  \
                            const BinaryRepeatParams& p)                                          \
     {                                                                                            \
         using namespace pypto_twin;                                                              \
         require_ternary<T, U, lane::Function>();                                                 \
+        PYPTO_RULES(Name, repeats(repeatTime).lanes<isSetMask>(mask)                             \
+                              .tensor(dst, p.dstBlkStride, p.dstRepStride)                       \
+                              .tensor(src0, p.src0BlkStride, p.src0RepStride)                    \
+                              .tensor(src1, p.src1BlkStride, p.src1RepStride).fields(p));        \
         const Operand<T> to = operand(dst, p.dstBlkStride, p.dstRepStride);                      \
         length_form<isSetMask>(lane::Function{}, mask, repeatTime, to, to,                       \
                                outstanding(src0, p.src0BlkStride, p.src0RepStride),                  \
@@ -246,25 +288,32 @@ PYPTO_INLINE void Axpy(const LocalTensor<T>& dst, const LocalTensor<U>& src, con
 {
     using namespace pypto_twin;
     require_ternary<T, U, lane::MulAddDstLanes>();
+    PYPTO_RULES(Axpy, count(count).tensor(dst).tensor(src));
     count_form(lane::AxpyLanes{static_cast<float>(scalarValue)},
                static_cast<uint32_t>(count), dst, dst, src);
 }
 template <typename T, typename U, bool isSetMask = true>
 PYPTO_INLINE void Axpy(const LocalTensor<T>& dst, const LocalTensor<U>& src, const U& scalarValue,
-                       const uint64_t mask[], const uint8_t repeatTime, const UnaryRepeatParams& p)
+                       const uint64_t mask[], const pypto_twin::Field8 repeatTime, const UnaryRepeatParams& p)
 {
     using namespace pypto_twin;
     require_ternary<T, U, lane::MulAddDstLanes>();
+    PYPTO_RULES(Axpy, repeats(repeatTime).lanes<isSetMask>(mask, sizeof(T))
+                          .tensor(dst, p.dstBlkStride, p.dstRepStride)
+                          .tensor(src, p.srcBlkStride, p.srcRepStride).fields(p));
     const Operand<T> to = operand(dst, p.dstBlkStride, p.dstRepStride);
     bits_form<isSetMask>(lane::AxpyLanes{static_cast<float>(scalarValue)}, mask,
                          repeatTime, to, to, operand(src, p.srcBlkStride, p.srcRepStride));
 }
 template <typename T, typename U, bool isSetMask = true>
 PYPTO_INLINE void Axpy(const LocalTensor<T>& dst, const LocalTensor<U>& src, const U& scalarValue,
-                       uint64_t mask, const uint8_t repeatTime, const UnaryRepeatParams& p)
+                       uint64_t mask, const pypto_twin::Field8 repeatTime, const UnaryRepeatParams& p)
 {
     using namespace pypto_twin;
     require_ternary<T, U, lane::MulAddDstLanes>();
+    PYPTO_RULES(Axpy, repeats(repeatTime).lanes<isSetMask>(mask)
+                          .tensor(dst, p.dstBlkStride, p.dstRepStride)
+                          .tensor(src, p.srcBlkStride, p.srcRepStride).fields(p));
     const Operand<T> to = operand(dst, p.dstBlkStride, p.dstRepStride);
     length_form<isSetMask>(lane::AxpyLanes{static_cast<float>(scalarValue)}, mask,
                            repeatTime, to, to, outstanding(src, p.srcBlkStride, p.srcRepStride));

@@ -16,14 +16,15 @@ namespace AscendC {
 
 /* Strides in blocks of 32 bytes. A block stride 0 rereads one block, a repeat stride 0 a repeat. */
 struct UnaryRepeatParams {
-    uint16_t dstBlkStride = 1;
-    uint16_t srcBlkStride = 1;
-    uint8_t dstRepStride = 8;
-    uint8_t srcRepStride = 8;
+    pypto_twin::Field16 dstBlkStride = 1;
+    pypto_twin::Field16 srcBlkStride = 1;
+    pypto_twin::Field8 dstRepStride = 8;
+    pypto_twin::Field8 srcRepStride = 8;
     bool halfBlock = false;
 
     constexpr UnaryRepeatParams() = default;
-    constexpr UnaryRepeatParams(uint16_t dstBlk, uint16_t srcBlk, uint8_t dstRep, uint8_t srcRep,
+    constexpr UnaryRepeatParams(pypto_twin::Field16 dstBlk, pypto_twin::Field16 srcBlk,
+                                pypto_twin::Field8 dstRep, pypto_twin::Field8 srcRep,
                                 bool half_block = false)
         : dstBlkStride(dstBlk), srcBlkStride(srcBlk), dstRepStride(dstRep), srcRepStride(srcRep),
           halfBlock(half_block)
@@ -32,16 +33,17 @@ struct UnaryRepeatParams {
 };
 
 struct BinaryRepeatParams {
-    uint8_t dstBlkStride = 1;
-    uint8_t src0BlkStride = 1;
-    uint8_t src1BlkStride = 1;
-    uint8_t dstRepStride = 8;
-    uint8_t src0RepStride = 8;
-    uint8_t src1RepStride = 8;
+    pypto_twin::Field8 dstBlkStride = 1;
+    pypto_twin::Field8 src0BlkStride = 1;
+    pypto_twin::Field8 src1BlkStride = 1;
+    pypto_twin::Field8 dstRepStride = 8;
+    pypto_twin::Field8 src0RepStride = 8;
+    pypto_twin::Field8 src1RepStride = 8;
 
     constexpr BinaryRepeatParams() = default;
-    constexpr BinaryRepeatParams(uint8_t dstBlk, uint8_t src0Blk, uint8_t src1Blk, uint8_t dstRep,
-                                 uint8_t src0Rep, uint8_t src1Rep)
+    constexpr BinaryRepeatParams(pypto_twin::Field8 dstBlk, pypto_twin::Field8 src0Blk,
+                                 pypto_twin::Field8 src1Blk, pypto_twin::Field8 dstRep,
+                                 pypto_twin::Field8 src0Rep, pypto_twin::Field8 src1Rep)
         : dstBlkStride(dstBlk), src0BlkStride(src0Blk), src1BlkStride(src1Blk),
           dstRepStride(dstRep), src0RepStride(src0Rep), src1RepStride(src1Rep)
     {
@@ -49,6 +51,11 @@ struct BinaryRepeatParams {
 };
 
 }  // namespace AscendC
+
+PYPTO_FIELDS(UnaryRepeatParams, wide(p.dstBlkStride), wide(p.srcBlkStride), wide(p.dstRepStride),
+             wide(p.srcRepStride), p.halfBlock)
+PYPTO_FIELDS(BinaryRepeatParams, wide(p.dstBlkStride), wide(p.src0BlkStride), wide(p.src1BlkStride),
+             wide(p.dstRepStride), wide(p.src0RepStride), wide(p.src1RepStride))
 
 namespace pypto_twin {
 

@@ -7,6 +7,7 @@
 #include <memory>
 
 #include "buffers.h"
+#include "rules.h"
 
 namespace pypto_twin {
 namespace check {
@@ -74,6 +75,7 @@ void access(Core* core, bool write, TPosition position, const void* address, uin
 {
     core->access(write, position, address, bytes, pipe, rows, pitch);
 }
+bool obeys(Core* core, const Call& call) { return core->obeys(call); }
 void barrier(Core* core, pipe_t pipe) { core->barrier(pipe); }
 void set_flag(Core* core, HardEvent event, int32_t id) { core->set_flag(event, id); }
 void wait_flag(Core* core, HardEvent event, int32_t id) { core->wait_flag(event, id); }

@@ -4,6 +4,7 @@
 
 #include "../../../runtime/pypto_abi.h"
 #include "../check.h"
+#include "../rules.h"
 #include "report.h"
 #include "shadow.h"
 
@@ -72,6 +73,12 @@ public:
     void add_buffer(TPosition position, const void* address, uint64_t bytes, bool queue,
                     TPosition destination);
     void queue_event(QueueEvent what, TPosition position, const void* address);
+
+    /* Rules of one call (rules.h), and what they ask. */
+    bool obeys(const Call& call);
+    bool is_cube() const;
+    uint64_t place(TPosition position, uint64_t address) const; /* byte of its memory */
+    void broken(const char* rule, std::string text, const Tensor* of);
 
 private:
     struct Flag {
