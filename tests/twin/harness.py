@@ -73,20 +73,35 @@ template <typename... A, void (*kernel)(A...)> struct Entry<kernel> {
     }
 };
 }  // namespace pypto_harness
+namespace pypto_harness {
+/* `bytes[i]` of memory behind argument i, 0 where it is no pointer. */
+inline void launch(const PyptoRuntime* runtime, const PyptoLaunch& what,
+                   const void* const* arguments, const uint64_t* bytes, uint32_t count)
+{
 #if defined(PYPTO_TWIN_CHECKED)
-#define PYPTO_HARNESS_LAUNCH pypto_twin::check::launch
+    pypto_twin::check::Argument given[16];
+    uint32_t pointers = 0;
+    for (uint32_t i = 0; i < count; ++i) {
+        if (bytes[i] != 0) {
+            given[pointers++] = {"argument", (uint8_t**)arguments[i], bytes[i]};
+        }
+    }
+    pypto_twin::check::launch(runtime, &what, given, pointers);
 #else
-#define PYPTO_HARNESS_LAUNCH(table, what) (table)->launch(what)
+    (void)arguments, (void)bytes, (void)count;
+    runtime->launch(&what);
 #endif
+}
+}  // namespace pypto_harness
 #define PYPTO_HARNESS_ENTRY(name)                                                             \\
     extern "C" __attribute__((visibility("default"))) void name##_launch(                     \\
         const PyptoRuntime* runtime, const void* const* arguments, uint32_t blocks,           \\
-        uint32_t kind, uint32_t flags)                                                        \\
+        uint32_t kind, uint32_t flags, const uint64_t* bytes, uint32_t count)                 \\
     {                                                                                         \\
         const pypto_harness::Frame frame{arguments};                                          \\
         const auto stream = &pypto_harness::Entry<&::name>::stream;                           \\
         const PyptoLaunch launch{stream, &frame, blocks, kind, flags};                        \\
-        PYPTO_HARNESS_LAUNCH(runtime, &launch);                                               \\
+        pypto_harness::launch(runtime, launch, arguments, bytes, count);                      \\
     }
 """
 
@@ -148,13 +163,23 @@ class Kernel:
     ) -> None:
         values = [_value(argument) for argument in arguments]
         pointers = (ctypes.c_void_p * max(len(values), 1))(*map(ctypes.addressof, values))
+        sizes = (ctypes.c_uint64 * max(len(values), 1))(*map(_bytes, arguments))
         self.entry(
             self.runtime.table,
             pointers,
             ctypes.c_uint32(blocks),
             ctypes.c_uint32(kind),
             ctypes.c_uint32(flags),
+            sizes,
+            ctypes.c_uint32(len(values)),
         )
+
+
+def _bytes(argument: Any) -> int:
+    """Bytes of memory from the address that is passed: of contiguous arrays and tensors only."""
+    if isinstance(argument, np.ndarray) or hasattr(argument, "data_ptr"):
+        return int(argument.nbytes)
+    return 0
 
 
 def _value(argument: object) -> Any:
@@ -241,6 +266,8 @@ class Harness:
     def _compile_header(self, target: Path, build: Build) -> None:
         source = INCLUDE / "kernel_operator.h"
         _run(*self._command(build), "-x", "c++-header", str(source), "-o", str(target))
+        # where a text's own, second include is looked for; the header's guard skips its contents
+        (target.parent / "kernel_operator.h").symlink_to(source)
 
     def _compile_object(self, target: Path, build: Build) -> None:
         command = [word for word in self._command(build) if word != "-DPYPTO_TWIN_LINKED"]

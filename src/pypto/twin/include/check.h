@@ -18,6 +18,7 @@ PYPTO_HIDDEN void end(Core* core);
 PYPTO_HIDDEN void instruction(Core* core, pipe_t pipe);
 PYPTO_HIDDEN void access(Core* core, bool write, AscendC::TPosition position, const void* address,
                          uint64_t bytes, pipe_t pipe, uint32_t rows, uint64_t pitch);
+PYPTO_HIDDEN void ordered(Core* core, pipe_t earlier, pipe_t later);
 PYPTO_HIDDEN void barrier(Core* core, pipe_t pipe);
 PYPTO_HIDDEN void set_flag(Core* core, AscendC::HardEvent event, int32_t id);
 PYPTO_HIDDEN void wait_flag(Core* core, AscendC::HardEvent event, int32_t id);

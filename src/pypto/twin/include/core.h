@@ -87,6 +87,8 @@ struct State {
     bool mask_counter;      /* counter mode */
     bool pad_set;           /* SetPadValue was called */
     bool streaming;         /* PYPTO_STREAM_STORES of the launch */
+    bool hf32;              /* SetHF32Mode */
+    bool hf32_to_zero;      /* SetHF32TransMode */
     Tracker tracker;
     uint32_t deferred_count;
     uint32_t pending_count;

@@ -172,7 +172,7 @@ PYPTO_INLINE void index_repeats(const Operand<T>& to, T first, const Coverage& c
     if (!on_instruction(PIPE_V)) {
         return;
     }
-    report<block, true>(to, covered.repeats, lanes);
+    report_covered<block, true>(to, covered);
     for (uint32_t r = 0; r < covered.repeats; ++r) {
         for (uint32_t j = 0; j < lanes; ++j) {
             if (!covered.active(r, j)) continue;

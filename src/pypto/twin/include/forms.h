@@ -177,6 +177,33 @@ struct Coverage {
     }
 };
 
+/* As report, for the lanes that are covered: of `lanes` side by side, from the first to the last. */
+template <uint32_t lanes, bool writes, typename T>
+PYPTO_INLINE void report_covered(const Operand<T>& at, const Coverage& covered)
+{
+    if constexpr (kHooks) {
+        const auto tell = [&](uint32_t repeat, uint32_t first, uint32_t repeats) {
+            const uint32_t bits = covered.bits<lanes>(repeat, first);
+            if (bits != 0 && repeats != 0) {
+                const uint32_t from = static_cast<uint32_t>(__builtin_ctz(bits));
+                const uint32_t to = 32 - static_cast<uint32_t>(__builtin_clz(bits));
+                T* const start = address_of<lanes>(at, repeat, first / lanes) + from;
+                const uint64_t bytes = (to - from) * sizeof(T);
+                if constexpr (writes) {
+                    on_write(at.position, start, bytes, PIPE_V, repeats, at.repeat);
+                } else {
+                    on_read(at.position, start, bytes, PIPE_V, repeats, at.repeat);
+                }
+            }
+        };
+        for (uint32_t first = 0; first < kRepeatBytes / sizeof(T) && covered.repeats != 0; first += lanes) {
+            tell(0, first, covered.repeats - 1);
+            tell(covered.repeats - 1, first, 1);
+        }
+    }
+    (void)at, (void)covered;
+}
+
 /* `count` elements, `lanes` a repeat. */
 PYPTO_INLINE Coverage cover_count(uint32_t count, uint32_t lanes)
 {

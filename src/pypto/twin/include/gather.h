@@ -53,7 +53,7 @@ PYPTO_INLINE void gather_repeats(const Operand<T>& to, const AscendC::LocalTenso
     if (!on_instruction(PIPE_V)) {
         return;
     }
-    report<block, true>(to, covered.repeats, lanes);
+    report_covered<block, true>(to, covered);
     const uint32_t* const offset = offsets.GetPhyAddr();
     on_read(offsets.Position(), offset, uint64_t{covered.repeats} * lanes * 4, PIPE_V);
     for (uint32_t r = 0; r < covered.repeats; ++r) {

@@ -72,6 +72,13 @@ PYPTO_INLINE bool on_instruction(pipe_t pipe)
     return true;
 }
 
+/* The next instruction of `later` starts after all that `earlier` was given: the unit sees to it. */
+PYPTO_INLINE void on_ordered(pipe_t earlier, pipe_t later)
+{
+    PYPTO_CHECK(ordered, earlier, later);
+    (void)earlier, (void)later;
+}
+
 PYPTO_INLINE void on_barrier(pipe_t pipe)
 {
 #if PYPTO_TWIN_HOOKS

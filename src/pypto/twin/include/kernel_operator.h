@@ -13,6 +13,9 @@
 #include "compare.h"
 #include "copy.h"
 #include "core.h"
+#include "cube_fixpipe.h"
+#include "cube_load.h"
+#include "cube_mmad.h"
 #include "fill.h"
 #include "fused_cast.h"
 #include "gather.h"
@@ -30,6 +33,8 @@
 #include "vector.h"
 
 #if !defined(PYPTO_TWIN_LINKED)
+#include "shared_cube_load.h"
+#include "shared_cube_math.h"
 #include "shared_forms.h"
 #include "shared_moves.h"
 #endif

@@ -127,7 +127,7 @@ PYPTO_HIDDEN PYPTO_OUTLINE void whole(const AscendC::LocalTensor<T>& dst, const 
     if (!on_instruction(PIPE_V)) {
         return;
     }
-    report<8, false>(src, covered.repeats, kRepeatBytes / sizeof(T));
+    report_covered<8, false>(src, covered);
     const bool pair = Op::indexed && (order == ReduceOrder::ORDER_VALUE_INDEX ||
                                       order == ReduceOrder::ORDER_INDEX_VALUE);
     const uint64_t unit = pair ? 2 * sizeof(T)
@@ -169,7 +169,7 @@ PYPTO_HIDDEN PYPTO_OUTLINE void blocks(const AscendC::LocalTensor<T>& dst, const
     if (!on_instruction(PIPE_V)) {
         return;
     }
-    report<8, false>(src, covered.repeats, kRepeatBytes / sizeof(T));
+    report_covered<8, false>(src, covered);
     on_write(dst.Position(), dst.GetPhyAddr(), 8 * sizeof(T), PIPE_V, covered.repeats,
              8 * sizeof(T) * static_cast<uint32_t>(pitch));
     for (uint32_t r = 0; r < covered.repeats; ++r) {
@@ -196,7 +196,7 @@ PYPTO_HIDDEN PYPTO_OUTLINE void pairs(const AscendC::LocalTensor<T>& dst, const 
     if (!on_instruction(PIPE_V)) {
         return;
     }
-    report<8, false>(src, covered.repeats, lanes);
+    report_covered<8, false>(src, covered);
     on_write(dst.Position(), dst.GetPhyAddr(), 128, PIPE_V, covered.repeats,
              uint64_t{128} * static_cast<uint32_t>(pitch));
     for (uint32_t r = 0; r < covered.repeats; ++r) {

@@ -23,7 +23,7 @@ PYPTO_HIDDEN PYPTO_OUTLINE void extreme(const AscendC::LocalTensor<T>& dst, cons
         leave_partial_mask();
         return;
     }
-    report<8, false>(src, covered.repeats, lanes);
+    report_covered<8, false>(src, covered);
     on_write(dst.Position(), dst.GetPhyAddr(), (with_index ? 2 : 1) * sizeof(T), PIPE_V);
     f32x8 best = splat(Op::neutral());
     for (uint32_t r = 0; r < covered.repeats; ++r) {
@@ -55,7 +55,7 @@ PYPTO_HIDDEN PYPTO_OUTLINE void total(const AscendC::LocalTensor<T>& dst, const 
     if (!on_instruction(PIPE_V)) {
         return;
     }
-    report<8, false>(src, covered.repeats, kRepeatBytes / sizeof(T));
+    report_covered<8, false>(src, covered);
     on_write(dst.Position(), dst.GetPhyAddr(), sizeof(T), PIPE_V);
     float sum = repeat<Sum<T>>(src, 0, covered);
     for (uint32_t r = 1; r < covered.repeats; ++r) {

@@ -50,8 +50,8 @@ PYPTO_HIDDEN PYPTO_OUTLINE void select_walk(const Operand<T>& d, const uint8_t* 
 {
     using Raw = RawLanes<T>;
     constexpr uint32_t lanes = kRepeatBytes / sizeof(T);
-    report<8, true>(d, covered.repeats, lanes);
-    report<8, false>(a, covered.repeats, lanes);
+    report_covered<8, true>(d, covered);
+    report_covered<8, false>(a, covered);
     b.reported(covered.repeats);
     for (uint32_t r = 0; r < covered.repeats; ++r) {
         for (uint32_t step = 0; step < lanes / 8; ++step) {

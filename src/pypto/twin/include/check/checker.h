@@ -76,6 +76,7 @@ void access(Core* core, bool write, TPosition position, const void* address, uin
     core->access(write, position, address, bytes, pipe, rows, pitch);
 }
 bool obeys(Core* core, const Call& call) { return core->obeys(call); }
+void ordered(Core* core, pipe_t earlier, pipe_t later) { core->ordered(earlier, later); }
 void barrier(Core* core, pipe_t pipe) { core->barrier(pipe); }
 void set_flag(Core* core, HardEvent event, int32_t id) { core->set_flag(event, id); }
 void wait_flag(Core* core, HardEvent event, int32_t id) { core->wait_flag(event, id); }

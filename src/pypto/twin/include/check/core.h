@@ -62,6 +62,7 @@ public:
     void instruction(pipe_t pipe);
     void access(bool write, TPosition position, const void* address, uint64_t bytes, pipe_t pipe,
                 uint32_t rows, uint64_t pitch);
+    void ordered(pipe_t earlier, pipe_t later);
     void barrier(pipe_t pipe);
     void set_flag(HardEvent event, int32_t id);
     void wait_flag(HardEvent event, int32_t id);

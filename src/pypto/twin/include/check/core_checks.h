@@ -93,6 +93,8 @@ inline void Core::instruction(pipe_t pipe)
     event_ = order_.issue(pipe);
 }
 
+inline void Core::ordered(pipe_t earlier, pipe_t later) { order_.wait(later, order_.published(earlier)); }
+
 inline void Core::barrier(pipe_t pipe) { order_.barrier(pipe); }
 
 inline void Core::set_flag(HardEvent event, int32_t id)

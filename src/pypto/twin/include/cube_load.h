@@ -1,0 +1,154 @@
+/* CPU twin: copies into the cube unit's memories: global memory to L1, L1 to L0A and L0B, constants.
+ *
+ * L1 holds NZ: strips of C0 columns, rows inside a strip in order. L0A: fractals row by row over (m, k),
+ * each [16 m][C0 k]. L0B: fractals row by row over (k, n), each [16 n][C0 k].
+ *
+ * CUBE-LOAD-1  nd2nz fills the columns up to C0 with zeros; rows are not filled
+ * CUBE-LOAD-2  a 4-byte square block is two fractals side by side; narrower ones stack theirs
+ * CUBE-LOAD-3  LoadData3D writes whole fractals; what is outside of the rows and columns asked for is 0
+ */
+#ifndef PYPTO_TWIN_CUBE_LOAD_H
+#define PYPTO_TWIN_CUBE_LOAD_H
+
+#include "cube_types.h"
+#include "move.h"
+#include "walk.h"
+
+namespace pypto_twin {
+
+constexpr uint32_t kFractalBytes = 512;
+
+/* A run of on-chip or global memory that an instruction works on. */
+struct Place {
+    uint8_t* address;
+    AscendC::TPosition position;
+};
+
+template <typename T>
+PYPTO_INLINE Place place_of(const AscendC::LocalTensor<T>& tensor)
+{
+    return Place{bytes_at(tensor.Address()), tensor.Position()};
+}
+template <typename T>
+PYPTO_INLINE Place place_of(const AscendC::GlobalTensor<T>& tensor)
+{
+    return Place{bytes_at(tensor.GetPhyAddr()), AscendC::TPosition::GM};
+}
+
+/* `size`: bytes of an element; `bits` of one. */
+PYPTO_SHARED void nd_to_nz(Place dst, Place src, uint32_t size, const AscendC::Nd2NzParams& params);
+PYPTO_SHARED void nz_to_nd(Place dst, Place src, uint32_t size, const AscendC::Nz2NdParamsFull& params);
+PYPTO_SHARED void load_fractals(Place dst, Place src, uint32_t bits, const AscendC::LoadData2DParams& params);
+PYPTO_SHARED void load_squares(Place dst, Place src, uint32_t bits,
+                               const AscendC::LoadData2dTransposeParams& params);
+PYPTO_SHARED void load_image(Place dst, Place src, uint32_t size, const Image& image, uint64_t padding);
+PYPTO_SHARED void fill_blocks(Place dst, uint32_t size, uint64_t value, uint16_t repeats, uint16_t blocks,
+                              uint16_t gap);
+PYPTO_SHARED void widen_bias(Place dst, Place src, const AscendC::DataCopyParams& params);
+
+}  // namespace pypto_twin
+
+#define PYPTO_TWIN_ND half, bfloat16_t, float, int8_t, uint8_t, int16_t, uint16_t, int32_t, uint32_t
+#define PYPTO_TWIN_FRACTAL half, bfloat16_t, float, int8_t, uint8_t, int32_t, uint32_t, int4b_t
+
+namespace AscendC {
+
+template <typename T>
+PYPTO_INLINE void DataCopy(const LocalTensor<T>& dst, const GlobalTensor<T>& src, const Nd2NzParams& params)
+{
+    PYPTO_TWIN_TYPES("DataCopy (nd2nz)", T, PYPTO_TWIN_ND);
+    pypto_twin::nd_to_nz(pypto_twin::place_of(dst), pypto_twin::place_of(src), sizeof(T), params);
+}
+template <typename T>
+PYPTO_INLINE void DataCopy(const GlobalTensor<T>& dst, const LocalTensor<T>& src,
+                           const Nz2NdParamsFull& params)
+{
+    PYPTO_TWIN_TYPES("DataCopy (nz2nd)", T, PYPTO_TWIN_ND);
+    pypto_twin::nz_to_nd(pypto_twin::place_of(dst), pypto_twin::place_of(src), sizeof(T), params);
+}
+
+/* L1 to the bias table with a conversion; blockLen and dstGap in 64 bytes of it. */
+PYPTO_INLINE void DataCopy(const LocalTensor<float>& dst, const LocalTensor<half>& src,
+                           const DataCopyParams& params)
+{
+    pypto_twin::widen_bias(pypto_twin::place_of(dst), pypto_twin::place_of(src), params);
+}
+
+/* L1 to L0A or L0B; global memory to L1, L0A or L0B. */
+template <typename T>
+PYPTO_INLINE void LoadData(const LocalTensor<T>& dst, const LocalTensor<T>& src,
+                           const LoadData2DParams& params)
+{
+    PYPTO_TWIN_TYPES("LoadData", T, PYPTO_TWIN_FRACTAL);
+    constexpr uint32_t bits = pypto_twin::is_same<T, int4b_t> ? 4 : sizeof(T) * 8;
+    pypto_twin::load_fractals(pypto_twin::place_of(dst), pypto_twin::place_of(src), bits, params);
+}
+template <typename T>
+PYPTO_INLINE void LoadData(const LocalTensor<T>& dst, const GlobalTensor<T>& src,
+                           const LoadData2DParams& params)
+{
+    PYPTO_TWIN_TYPES("LoadData", T, PYPTO_TWIN_FRACTAL);
+    constexpr uint32_t bits = pypto_twin::is_same<T, int4b_t> ? 4 : sizeof(T) * 8;
+    pypto_twin::load_fractals(pypto_twin::place_of(dst), pypto_twin::place_of(src), bits, params);
+}
+
+template <typename T>
+PYPTO_INLINE void LoadDataWithTranspose(const LocalTensor<T>& dst, const LocalTensor<T>& src,
+                                        const LoadData2dTransposeParams& params)
+{
+    PYPTO_TWIN_TYPES("LoadDataWithTranspose", T, PYPTO_TWIN_FRACTAL);
+    constexpr uint32_t bits = pypto_twin::is_same<T, int4b_t> ? 4 : sizeof(T) * 8;
+    pypto_twin::load_squares(pypto_twin::place_of(dst), pypto_twin::place_of(src), bits, params);
+}
+
+/* Image to patch matrix, one row for each place of the filter. To L0B the matrix is [k, n]. */
+template <typename T>
+PYPTO_INLINE void LoadData(const LocalTensor<T>& dst, const LocalTensor<T>& src,
+                           const LoadData3DParamsV2<T>& params)
+{
+    PYPTO_TWIN_TYPES("LoadData (3D)", T, half, bfloat16_t, float, int8_t, int32_t, uint32_t);
+    pypto_twin::load_image(pypto_twin::place_of(dst), pypto_twin::place_of(src), sizeof(T), params,
+                           pypto_twin::raw_bits(params.padValue));
+}
+
+/* LoadData takes the image's size, its borders and their value from its own parameters. */
+PYPTO_INLINE void SetFmatrix(uint16_t l1H, uint16_t l1W, const uint8_t padList[4], const FmatrixMode& mode)
+{
+    (void)l1H, (void)l1W, (void)padList, (void)mode;
+}
+template <typename T>
+PYPTO_INLINE void SetLoadDataPaddingValue(const T padValue)
+{
+    PYPTO_TWIN_TYPES("SetLoadDataPaddingValue", T, PYPTO_TWIN_ND);
+    (void)padValue;
+}
+PYPTO_INLINE void SetLoadDataBoundary(uint32_t boundary)
+{
+    if (__builtin_expect(boundary != 0, 0)) {
+        pypto_twin::fail("SetLoadDataBoundary: the twin's L1 does not wrap around; 0 only");
+    }
+}
+PYPTO_INLINE void SetLoadDataRepeat(const LoadDataRepeatParam& repeat)
+{
+    if (__builtin_expect(repeat.repeatTime != 1, 0)) {
+        pypto_twin::fail("SetLoadDataRepeat: the twin has one repeat of LoadData only");
+    }
+}
+
+/* Fills L1, L0A or L0B. */
+template <typename T>
+PYPTO_INLINE void Fill(const LocalTensor<T>& dst, const InitConstValueParams<T>& params)
+{
+    PYPTO_TWIN_TYPES("Fill", T, half, bfloat16_t, int16_t, uint16_t, float, int32_t, uint32_t);
+    pypto_twin::fill_blocks(pypto_twin::place_of(dst), sizeof(T), pypto_twin::raw_bits(params.initValue),
+                            params.repeatTimes, params.blockNum, params.dstGap);
+}
+template <typename T>
+PYPTO_INLINE void InitConstValue(const LocalTensor<T>& dst, const InitConstValueParams<T>& params)
+{
+    Fill(dst, params);
+}
+
+}  // namespace AscendC
+
+#endif
