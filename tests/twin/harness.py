@@ -11,10 +11,11 @@ from __future__ import annotations
 
 import ctypes
 import os
+import re
 import shutil
 import subprocess
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Final, Literal
 
@@ -58,6 +59,7 @@ template <unsigned n, unsigned... index> struct Make : Make<n - 1, n - 1, index.
 template <unsigned... index> struct Make<0, index...> { using type = Sequence<index...>; };
 
 struct Frame { const void* const* arguments; };
+struct Memory { const char* name; uint8_t** pointer; uint64_t bytes; };
 
 template <auto* kernel> struct Entry;
 template <typename... A, void (*kernel)(A...)> struct Entry<kernel> {
@@ -72,23 +74,20 @@ template <typename... A, void (*kernel)(A...)> struct Entry<kernel> {
         call(static_cast<const Frame*>(frame)->arguments, typename Make<sizeof...(A)>::type{});
     }
 };
-}  // namespace pypto_harness
-namespace pypto_harness {
-/* `bytes[i]` of memory behind argument i, 0 where it is no pointer. */
-inline void launch(const PyptoRuntime* runtime, const PyptoLaunch& what,
-                   const void* const* arguments, const uint64_t* bytes, uint32_t count)
+
+inline void launch(const PyptoRuntime* runtime, const PyptoLaunch& what, const Memory* memory,
+                   uint32_t count)
 {
 #if defined(PYPTO_TWIN_CHECKED)
-    pypto_twin::check::Argument given[16];
-    uint32_t pointers = 0;
+    pypto_twin::check::Argument arguments[16] = {};
     for (uint32_t i = 0; i < count; ++i) {
-        if (bytes[i] != 0) {
-            given[pointers++] = {"argument", (uint8_t**)arguments[i], bytes[i]};
-        }
+        arguments[i].name = memory[i].name;
+        arguments[i].pointer = memory[i].pointer;
+        arguments[i].bytes = memory[i].bytes;
     }
-    pypto_twin::check::launch(runtime, &what, given, pointers);
+    pypto_twin::check::launch(runtime, &what, arguments, count);
 #else
-    (void)arguments, (void)bytes, (void)count;
+    (void)memory, (void)count;
     runtime->launch(&what);
 #endif
 }
@@ -96,12 +95,12 @@ inline void launch(const PyptoRuntime* runtime, const PyptoLaunch& what,
 #define PYPTO_HARNESS_ENTRY(name)                                                             \\
     extern "C" __attribute__((visibility("default"))) void name##_launch(                     \\
         const PyptoRuntime* runtime, const void* const* arguments, uint32_t blocks,           \\
-        uint32_t kind, uint32_t flags, const uint64_t* bytes, uint32_t count)                 \\
+        uint32_t kind, uint32_t flags, const pypto_harness::Memory* memory, uint32_t count)   \\
     {                                                                                         \\
         const pypto_harness::Frame frame{arguments};                                          \\
         const auto stream = &pypto_harness::Entry<&::name>::stream;                           \\
-        const PyptoLaunch launch{stream, &frame, blocks, kind, flags};                        \\
-        pypto_harness::launch(runtime, launch, arguments, bytes, count);                      \\
+        const PyptoLaunch launch{stream, &frame, blocks, kind, flags, nullptr};               \\
+        pypto_harness::launch(runtime, launch, memory, count);                                \\
     }
 """
 
@@ -117,6 +116,10 @@ class _RuntimeTable(ctypes.Structure):
         ("workspace", ctypes.CFUNCTYPE(ctypes.c_void_p, ctypes.c_uint64)),
         ("blocks", ctypes.CFUNCTYPE(ctypes.c_uint32, ctypes.c_double)),
     )
+
+
+class _Memory(ctypes.Structure):
+    _fields_ = (("name", ctypes.c_char_p), ("pointer", ctypes.c_void_p), ("bytes", ctypes.c_uint64))
 
 
 class Runtime:
@@ -151,6 +154,8 @@ class Kernel:
     entry: Any
     runtime: Runtime
     library: Any
+    path: Path
+    parameters: tuple[str, ...]
 
     def report(self) -> list[tuple[str, ...]]:
         """What the checked build has found since the last call, tab-separated fields."""
@@ -162,24 +167,22 @@ class Kernel:
         self, *arguments: object, blocks: int = 1, kind: int = VECTOR, flags: int = 0
     ) -> None:
         values = [_value(argument) for argument in arguments]
+        names = (*self.parameters, *("argument" for _ in values[len(self.parameters) :]))
+        memory = [
+            (name.encode(), ctypes.addressof(value), size)
+            for name, value, size in zip(names, values, map(_bytes, arguments), strict=True)
+            if size is not None
+        ]
         pointers = (ctypes.c_void_p * max(len(values), 1))(*map(ctypes.addressof, values))
-        sizes = (ctypes.c_uint64 * max(len(values), 1))(*map(_bytes, arguments))
         self.entry(
             self.runtime.table,
             pointers,
             ctypes.c_uint32(blocks),
             ctypes.c_uint32(kind),
             ctypes.c_uint32(flags),
-            sizes,
-            ctypes.c_uint32(len(values)),
+            (_Memory * max(len(memory), 1))(*memory),
+            ctypes.c_uint32(len(memory)),
         )
-
-
-def _bytes(argument: Any) -> int:
-    """Bytes of memory from the address that is passed: of contiguous arrays and tensors only."""
-    if isinstance(argument, np.ndarray) or hasattr(argument, "data_ptr"):
-        return int(argument.nbytes)
-    return 0
 
 
 def _value(argument: object) -> Any:
@@ -188,6 +191,14 @@ def _value(argument: object) -> Any:
     if hasattr(argument, "data_ptr"):
         return ctypes.c_void_p(argument.data_ptr())
     return argument
+
+
+def _bytes(argument: Any) -> int | None:
+    """Bytes of memory from the address that is passed, of contiguous arrays and tensors only; None
+    where it is no pointer."""
+    if isinstance(argument, np.ndarray) or hasattr(argument, "data_ptr"):
+        return int(argument.nbytes)
+    return None
 
 
 class Harness:
@@ -247,16 +258,14 @@ class Harness:
         for name in names:
             entry = library[f"{name}_launch"]
             entry.restype = None
-            kernels[name] = Kernel(name, entry, runtime, library)
+            path = stem.with_suffix(".so")
+            kernels[name] = Kernel(name, entry, runtime, library, path, _parameters(text, name))
         return kernels
 
     def with_workers(self, kernels: dict[str, Kernel], workers: int) -> dict[str, Kernel]:
         """The same binaries on the runtime library with another number of threads."""
         runtime = self.runtime(workers)
-        return {
-            name: Kernel(name, kernel.entry, runtime, kernel.library)
-            for name, kernel in kernels.items()
-        }
+        return {name: replace(kernel, runtime=runtime) for name, kernel in kernels.items()}
 
     @staticmethod
     def _command(build: Build) -> tuple[str, ...]:
@@ -292,6 +301,12 @@ class Harness:
                 make(partial, *arguments)
                 partial.rename(target)
         return target
+
+
+def _parameters(text: str, name: str) -> tuple[str, ...]:
+    """Names of the parameters of kernel ``name``, as far as its head is written out."""
+    head = re.search(rf"\b{name}\(([^)]*)\)", text)
+    return tuple(re.findall(r"(\w+)\s*(?:,|$)", head[1])) if head is not None else ()
 
 
 def _run(*command: str) -> None:

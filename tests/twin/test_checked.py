@@ -10,7 +10,6 @@ from .harness import MIX_0_1, VECTOR, Harness, Kernel
 
 _HEAD = """
 using namespace AscendC;
-#define KERNEL(name) extern "C" __global__ __mix__(0, 1) void name(GM_ADDR x, GM_ADDR y)
 #define BEGIN                                                                                  \\
     TPipe pipe;                                                                                \\
     GlobalTensor<float> gx, gy;                                                                \\
@@ -33,6 +32,15 @@ using namespace AscendC;
     b = out.DeQue<float>();                                                                    \\
     DataCopy(gy[GetBlockIdx() * 256], b, 256);                                                 \\
     out.FreeTensor(b);
+#define ORDER(event)                                                                           \\
+    {                                                                                          \\
+        const TEventID id = pipe.FetchEventID(HardEvent::event);                               \\
+        SetFlag<HardEvent::event>(id);                                                         \\
+        WaitFlag<HardEvent::event>(id);                                                        \\
+    }
+#define TAKE(event) const TEventID id = pipe.FetchEventID(HardEvent::event);
+#define CLEAN                                                                                  \\
+    DataCacheCleanAndInvalid<float, CacheLine::ENTIRE_DATA_CACHE, DcciDst::CACHELINE_OUT>(gy);
 """
 
 # Statements of a kernel, and the rules that it breaks.
@@ -48,14 +56,14 @@ _CASES = {
     "freed_twice": ("LOAD LocalTensor<float> b = out.AllocTensor<float>(); Adds(b, a, 1.0f, 256); in.FreeTensor(a); in.FreeTensor(a); STORE", ["queue-free"]),
     "left": ("LocalTensor<float> a = in.AllocTensor<float>(); DataCopy(a, gx, 256); in.EnQue(a);", ["queue-left-full"]),
     "past_buffer": ("LOAD LocalTensor<float> b = out.AllocTensor<float>(); Adds(b, a, 1.0f, 264); in.FreeTensor(a); STORE", ["buffer-bounds"]),
-    "scalar": ("LOAD Adds(c, a, 1.0f, 256); in.FreeTensor(a); gy.SetValue(0, c.GetValue(0));", ["race"]),
-    "scalar_event": ("LOAD Adds(c, a, 1.0f, 256); in.FreeTensor(a); SetFlag<HardEvent::V_S>(EVENT_ID0); WaitFlag<HardEvent::V_S>(EVENT_ID0); gy.SetValue(GetBlockIdx() * 64, c.GetValue(0));", []),
+    "scalar": ("LOAD Adds(c, a, 1.0f, 256); in.FreeTensor(a); gy.SetValue(GetBlockIdx() * 64, c.GetValue(0)); CLEAN", ["race"]),
+    "scalar_event": ("LOAD Adds(c, a, 1.0f, 256); in.FreeTensor(a); ORDER(V_S) gy.SetValue(GetBlockIdx() * 64, c.GetValue(0)); CLEAN", []),
     "scalar_write": ("LOAD c.SetValue(0, 1.0f); LocalTensor<float> b = out.AllocTensor<float>(); Add(b, a, c, 256); in.FreeTensor(a); STORE", ["race"]),
-    "flag_left": ("SetFlag<HardEvent::V_S>(EVENT_ID0);", ["flag-left-set"]),
-    "flag_twice": ("SetFlag<HardEvent::V_S>(EVENT_ID1); SetFlag<HardEvent::V_S>(EVENT_ID1); WaitFlag<HardEvent::V_S>(EVENT_ID1);", ["flag-set-twice"]),
-    "flag_unset": ("WaitFlag<HardEvent::MTE2_V>(EVENT_ID2);", ["flag-not-set"]),
-    "flag_other": ("LOAD Adds(c, a, 1.0f, 256); in.FreeTensor(a); SetFlag<HardEvent::MTE2_S>(EVENT_ID0); WaitFlag<HardEvent::MTE2_S>(EVENT_ID0); gy.SetValue(0, c.GetValue(0));", ["race"]),
-    "same_place": ("LOAD LocalTensor<float> b = out.AllocTensor<float>(); Adds(b, a, 1.0f, 256); in.FreeTensor(a); out.EnQue(b); b = out.DeQue<float>(); DataCopy(gy, b, 256); out.FreeTensor(b);", ["race"]),
+    "flag_left": ("TAKE(V_S) SetFlag<HardEvent::V_S>(id);", ["flag-left-set"]),
+    "flag_twice": ("TAKE(V_S) SetFlag<HardEvent::V_S>(id); SetFlag<HardEvent::V_S>(id); WaitFlag<HardEvent::V_S>(id);", ["flag-set-twice"]),
+    "flag_unset": ("TAKE(MTE2_V) WaitFlag<HardEvent::MTE2_V>(id);", ["flag-not-set"]),
+    "flag_other": ("LOAD Adds(c, a, 1.0f, 256); in.FreeTensor(a); ORDER(MTE2_S) gy.SetValue(GetBlockIdx() * 64, c.GetValue(0)); CLEAN", ["race"]),
+    "same_place": ("LOAD LocalTensor<float> b = out.AllocTensor<float>(); Adds(b, a, 1.0f, 256); in.FreeTensor(a); out.EnQue(b); b = out.DeQue<float>(); DataCopy(gy, b, 256); out.FreeTensor(b);", ["race-tile"]),
     "back": ("LOAD LocalTensor<float> b = out.AllocTensor<float>(); Adds(b, a, 1.0f, 256); in.FreeTensor(a); STORE a = in.AllocTensor<float>(); DataCopy(a, gy[GetBlockIdx() * 256], 256); in.EnQue(a); a = in.DeQue<float>(); in.FreeTensor(a);", ["race"]),
     "other_core": ("LOAD LocalTensor<float> b = out.AllocTensor<float>(); Adds(b, a, 1.0f, 256); in.FreeTensor(a); STORE PipeBarrier<PIPE_ALL>(); a = in.AllocTensor<float>(); DataCopy(a, gy[(1 - GetBlockIdx()) * 256], 256); in.EnQue(a); a = in.DeQue<float>(); in.FreeTensor(a);", ["race"]),
     "sync_all": ("LOAD LocalTensor<float> b = out.AllocTensor<float>(); Adds(b, a, 1.0f, 256); in.FreeTensor(a); STORE SyncAll(); a = in.AllocTensor<float>(); DataCopy(a, gy[(1 - GetBlockIdx()) * 256], 256); in.EnQue(a); a = in.DeQue<float>(); in.FreeTensor(a);", []),
@@ -66,7 +74,8 @@ _CASES = {
 @pytest.fixture(scope="module")
 def kernels(twin: Harness) -> dict[str, Kernel]:
     text = _HEAD + "".join(
-        f"KERNEL({name})\n{{\nBEGIN\n{body}\n}}\n" for name, (body, _) in _CASES.items()
+        f'extern "C" __global__ __mix__(0, 1) void {name}(GM_ADDR x, GM_ADDR y)\n{{\nBEGIN\n{body}\n}}\n'
+        for name, (body, _) in _CASES.items()
     )
     return twin.compile(text, list(_CASES), build="checked")
 

@@ -21,13 +21,22 @@ from pypto.error import Diagnostic, SourceText, Span, VerifyError
 if TYPE_CHECKING:
     from pypto.ir.tensor import Kernel
 
-__all__ = ["findings", "unlawful"]
+__all__ = ["Finding", "diagnostics", "read_findings", "unlawful"]
 
+_QUEUE = "AllocTensor, EnQue, DeQue, FreeTensor: in this order, once each per tensor"
+_FLAG = "each SetFlag needs exactly one WaitFlag of the same event and id, after it"
+_CROSS = "each CrossCoreSetFlag of the cores of a mode needs one CrossCoreWaitFlag of each receiver"
+_CACHE = (
+    "call DataCacheCleanAndInvalid on both sides of a hand-over between the scalar unit and others"
+)
 _HELP = {
     "race": "order the two: a PipeBarrier of the pipe for instructions of one pipe, an event or a "
     "queue between pipes, SyncAll between cores",
+    "race-tile": "give each step of the loop to one core",
+    "race-update": "use SetAtomicAdd, or give each core bytes of its own",
     "bounds": "keep within the memory of the target; the rest belongs to the library",
     "buffer-bounds": "keep within the buffer that InitBuffer made, or make it larger",
+    "no-buffer": "use memory that InitBuffer has handed out",
     "gm-bounds": "keep within the tensors that the kernel is given",
     "core-kind": "put it under `if ASCEND_IS_AIV` or `if ASCEND_IS_AIC`, or launch another kind",
     "operand-memory": "give it a tensor in the memory that the instruction works on",
@@ -40,11 +49,32 @@ _HELP = {
     "mask-bits": "a mask has one bit for each lane of a repeat",
     "mask-mode": "SetMaskNorm first, or isSetMask = false with SetVectorMask",
     "overlap": "use another buffer for the result, or start both at the same element",
+    "kernel-kind": "state the kind that the kernel needs: __mix__(0, 1) for vector cores that wait for "
+    "one another",
+    "core-state": "begin with a TPipe; or with InitSocState() and end with PipeBarrier<PIPE_ALL>()",
+    "sync-all": "every core of the launch calls SyncAll equally often, those without work too",
+    "queue-full": "free a tensor of the queue first, or give InitBuffer more buffers",
+    "queue-depth": "take a tensor out with DeQue first",
+    "queue-events": "free tensors first: each position has 8 events",
+    "pipe-buffers": "use fewer and larger buffers: 64 in all",
+    "pipe-memory": "use smaller buffers, or call Reset between parts of the kernel",
+    "flag-id": "take ids from FetchEventID or AllocEventID, and release them",
+    "flag-owner": "take ids from FetchEventID, or from AllocEventID until ReleaseEventID",
+    "cross-flag-full": "let the receivers answer with a flag of their own before the 16th",
+    "cross-flag-id": "use flags 0 to 10, or 15",
+    "cache-line": "let the scalar units of two cores, and copies, write different 64-byte lines",
+    "refused": "the core ends here: the twin cannot compute what the device would",
+}
+_HELP_OF_FAMILY = {
+    "queue": _QUEUE,
+    "flag": _FLAG,
+    "cross": _CROSS,
+    "cache": _CACHE,
+    "dirty": _CACHE,
 }
 _NOWHERE = "the place is not known: that takes addr2line, of binutils, on PATH"
-_PROTOCOL = "AllocTensor, EnQue, DeQue, FreeTensor: in this order, once each per tensor"
-_FLAGS = "each SetFlag needs exactly one WaitFlag of the same event and id"
 _MARK = re.compile(r"//\s+@([^\s@+]+)\+(\d+)")
+_INIT_BUFFER = re.compile(r"\bInitBuffer\(\s*([\w.>\-\[\]]+)\s*,")
 
 
 class _Place(Record):
@@ -54,32 +84,46 @@ class _Place(Record):
     line: int
 
 
-class _Finding(Record):
-    """One broken rule: the places (innermost first) of the instruction, and of the other one."""
+class Finding(Record):
+    """One broken rule, as often as it was broken at these places of the kernel.
+
+    ``memory`` says which bytes the first time was about, ``tile`` in which step of the core's loop:
+    the how-manieth tensor of the queue ``counter``, from 0. ``cores``: all cores, the first one
+    first; ``tiles``: how many steps of theirs. Places stand innermost first."""
 
     rule: str
-    core: str
-    text: str
+    message: str
+    memory: str
+    cores: tuple[str, ...]
+    tiles: int
+    tile: int | None
     here: tuple[_Place, ...]
     other: tuple[_Place, ...]
+    buffer: tuple[_Place, ...]
+    counter: tuple[_Place, ...]
 
 
-def findings(entry: Entry, source: str) -> list[_Finding]:
-    """What the binary of ``entry`` has found since it was asked last. ``source``: the file of its
-    text."""
-    path = entry.path("kernel.so")
-    take = ctypes.CDLL(path).pypto_check_report
+def read_findings(library: ctypes.CDLL, path: str, source: str) -> list[Finding]:
+    """What this thread's launches of the binary ``library``, loaded from ``path``, have found since
+    it was asked last, in the order of cores and of the program. ``source``: the file of its text."""
+    take = library.pypto_check_report
     take.restype = ctypes.c_char_p
-    lines = take().decode().splitlines()
+    rows = [line.split("\t") for line in take().decode().splitlines()]
     base = _base(path)
-    found = []
-    for line in lines:
-        rule, core, text, here, other = line.split("\t")
-        stacks = (
-            tuple(_places(path, base, tuple(stack.split()), source)) for stack in (here, other)
+    stacks = [tuple(stack.split()) for row in rows for stack in row[6:10]]
+    places = _places(path, base, tuple(dict.fromkeys(stacks)), source)
+    return [
+        Finding(
+            rule,
+            message,
+            memory,
+            tuple(cores.split(",")),
+            int(tiles),
+            int(tile) if tile else None,
+            *(tuple(places[tuple(stack.split())]) for stack in row_stacks),
         )
-        found.append(_Finding(rule, core, text, *stacks))
-    return found
+        for rule, cores, message, memory, tiles, tile, *row_stacks in rows
+    ]
 
 
 def _base(path: str) -> int:
@@ -91,34 +135,57 @@ def _base(path: str) -> int:
     return 0
 
 
+_Stack = tuple[str, ...]
+
+
 @functools.lru_cache(maxsize=1024)
-def _places(path: str, base: int, stack: tuple[str, ...], source: str) -> Sequence[_Place]:
-    """The lines of ``source`` that a stack of return addresses stands for."""
-    offsets = (int(address, 16) - base - 1 for address in stack)
-    addresses = [hex(offset) for offset in offsets if offset >= 0]  # others lie in other libraries
-    if not addresses:
-        return []
-    command = ["addr2line", "-i", "-f", "-C", "-e", path, *addresses]
+def _places(
+    path: str, base: int, stacks: tuple[_Stack, ...], source: str
+) -> dict[_Stack, Sequence[_Place]]:
+    """The lines of ``source`` that stacks of return addresses stand for."""
+    offsets = {address: int(address, 16) - base - 1 for stack in stacks for address in stack}
+    asked = [address for address, offset in offsets.items() if offset >= 0]  # else another library
+    lines: dict[str, list[_Place]] = {}
+    if asked:
+        lines = _lines(path, {address: hex(offsets[address]) for address in asked}, source)
+    return {stack: [p for a in stack for p in lines.get(a, ())] for stack in stacks}
+
+
+def _lines(path: str, offsets: dict[str, str], source: str) -> dict[str, list[_Place]]:
+    """For each address the lines of ``source`` there, those of inlined functions first."""
+    command = ["addr2line", "-a", "-i", "-f", "-C", "-e", path, *offsets.values()]
     try:
         done = subprocess.run(command, stdout=subprocess.PIPE, text=True, check=True)
     except (OSError, subprocess.CalledProcessError):
-        return []  # _diagnostic says so: a finding without its place is still one
-    told = done.stdout.splitlines()
-    places = []
-    for function, where in zip(told[::2], told[1::2], strict=False):
-        file, _, line = where.partition(" ")[0].rpartition(":")
-        if os.path.basename(file) == source and line.isdigit():
-            places.append(_Place(function.partition("(")[0].rpartition("::")[2], int(line)))
-    return places
+        return {}  # _diagnostic says so: a finding without its place is still one
+    # "0x<offset>", then "function" and "file:line" by turns
+    parts = re.split(r"^0x[0-9a-f]+$\n", done.stdout, flags=re.MULTILINE)[1:]
+    found: dict[str, list[_Place]] = {}
+    for address, part in zip(offsets, parts, strict=True):
+        told = part.splitlines()
+        places = found[address] = []
+        for function, where in zip(told[::2], told[1::2], strict=True):
+            file, _, line = where.partition(" ")[0].rpartition(":")
+            if os.path.basename(file) == source and line.isdigit():
+                places.append(_Place(function.partition("(")[0].rpartition("::")[2], int(line)))
+    return found
 
 
 def unlawful(name: str, entry: Entry, text: str, source: str, kernel: Kernel | None) -> VerifyError:
     """The error for all that was found. ``text`` is the Ascend C in the file ``source``; ``kernel``
     leads to the Python, where it is known."""
+    path = entry.path("kernel.so")
+    found = read_findings(ctypes.CDLL(path), path, source)
+    return VerifyError(diagnostics(name, found, text, source, kernel))
+
+
+def diagnostics(
+    name: str, found: Iterable[Finding], text: str, source: str, kernel: Kernel | None = None
+) -> list[Diagnostic]:
+    """What is told of ``found``, in words; arguments as for :func:`unlawful`."""
     lines = text.splitlines()
     sources = {} if kernel is None else _sources(kernel)
-    found = findings(entry, source)
-    return VerifyError([_diagnostic(name, one, lines, source, sources) for one in found])
+    return [_diagnostic(name, one, lines, source, sources) for one in found]
 
 
 def _sources(kernel: Kernel) -> dict[str, SourceText]:
@@ -127,24 +194,60 @@ def _sources(kernel: Kernel) -> dict[str, SourceText]:
 
 
 def _diagnostic(
-    name: str, found: _Finding, lines: list[str], file: str, sources: dict[str, SourceText]
+    name: str, found: Finding, lines: list[str], file: str, sources: dict[str, SourceText]
 ) -> Diagnostic:
-    help = _HELP.get(found.rule)
-    if help is None:
-        help = _PROTOCOL if found.rule.startswith("queue") else _FLAGS
+    help = _HELP.get(found.rule) or _HELP_OF_FAMILY.get(found.rule.partition("-")[0])
     notes = [] if found.here else [_NOWHERE]
     notes += [f"{file}:{place.line}  {_line(lines, place.line)}" for place in found.here[:2]]
     if found.other:
         notes += [f"and       {file}:{p.line}  {_line(lines, p.line)}" for p in found.other[:2]]
-    notes.append(f"core {found.core}")
+    memory = ": ".join(part for part in (_buffer_name(found.buffer, lines), found.memory) if part)
+    notes += [memory] if memory else []
+    notes.append(_times(found, lines))
     return Diagnostic(
         VerifyError,
         VerifyError.default_code,
-        f"{name}: {found.text} [{found.rule}]",
+        f"{name}: {found.message} [{found.rule}]",
         _span(found.here, lines, sources),
         help=help,
         notes=tuple(notes),
     )
+
+
+def _buffer_name(places: tuple[_Place, ...], lines: list[str]) -> str:
+    """What the text calls the queue or TBuf that an InitBuffer made; empty when it is not told."""
+    if not places:
+        return ""
+    names = _INIT_BUFFER.findall(_line(lines, places[0].line))
+    where = f"InitBuffer in line {places[0].line}"
+    return f"{names[0]} ({where})" if len(names) == 1 else where
+
+
+def _times(found: Finding, lines: list[str]) -> str:
+    """On which cores and in which steps, and whether there are more."""
+    text = found.cores[0]
+    if found.tile is not None:
+        text += f", tile {found.tile}"
+        if found.counter:
+            names = _INIT_BUFFER.findall(_line(lines, found.counter[0].line))
+            text += f" by {names[0]}" if len(names) == 1 else ""
+    if len(found.cores) > 1:
+        text += f"; also on {_cores(found.cores[1:])}"
+    if found.tiles > 1:
+        text += f"; {found.tiles} tiles in all"
+    return text
+
+
+def _cores(names: tuple[str, ...]) -> str:
+    """``core 1, core 2, core 3`` as ``core 1-3``."""
+    runs: list[tuple[str, int, int]] = []
+    for name in names:
+        unit, _, number = name.rpartition(" ")
+        if runs and runs[-1][0] == unit and runs[-1][2] == int(number) - 1:
+            runs[-1] = (unit, runs[-1][1], int(number))
+        else:
+            runs.append((unit, int(number), int(number)))
+    return ", ".join(f"{u} {a}" if a == b else f"{u}s {a}-{b}" for u, a, b in runs)
 
 
 def _line(lines: list[str], number: int) -> str:

@@ -8,7 +8,7 @@
 
 #include <stdint.h>
 
-#define PYPTO_ABI_VERSION 3u
+#define PYPTO_ABI_VERSION 4u
 
 #ifdef __cplusplus
 extern "C" {
@@ -53,6 +53,8 @@ struct PyptoCore {
     uint64_t counters[PYPTO_COUNTERS];
     void (*cross_set)(PyptoCore*, int32_t mode, int32_t flag); /* CrossCoreSetFlag */
     void (*cross_wait)(PyptoCore*, int32_t flag);              /* CrossCoreWaitFlag */
+    void (*stop)(PyptoCore*); /* ends the stream where it stands and does not return; only in
+                                 launches with `stuck` */
 };
 
 enum PyptoLaunchFlags {
@@ -65,6 +67,10 @@ typedef struct PyptoLaunch {
     uint32_t blocks;   /* >= 1 */
     uint32_t kind;     /* enum PyptoKind */
     uint32_t flags;    /* PyptoLaunchFlags */
+    /* Null, or: the streams run on the calling thread alone, in their order, each until it waits,
+     * whatever the kind says of synchronisation. When those that are left wait for ever, this is
+     * called for each, which then ends there. */
+    void (*stuck)(PyptoCore* core);
 } PyptoLaunch;
 
 /* Services of the CPU runtime library. One static table per process. */

@@ -72,7 +72,7 @@ uint32_t Job::stream_count(const PyptoLaunch& launch)
 
 bool Job::may_synchronise(const PyptoLaunch& launch)
 {
-    return launch.kind != PYPTO_VECTOR && launch.kind != PYPTO_CUBE;
+    return launch.stuck != nullptr || (launch.kind != PYPTO_VECTOR && launch.kind != PYPTO_CUBE);
 }
 
 void Job::run_plain(const PyptoLaunch& launch, uint32_t index)
@@ -105,10 +105,12 @@ void Job::open(const PyptoLaunch& launch, uint32_t participants)
             stream.job = this;
             stream.index = i;
             stream.wait = Stream::Wait::nothing;
+            stream.stopped = false;
             stream.core.owner = &stream;
             stream.core.sync_all = &Job::sync_all;
             stream.core.cross_set = &Job::cross_set;
             stream.core.cross_wait = &Job::cross_wait;
+            stream.core.stop = &Job::stop;
             aivs += stream.core.is_cube != 0 ? 0 : 1;
             for (uint32_t flag = 0; flag < kFlags; ++flag) {
                 stream.consumed[flag] = 0;
@@ -190,7 +192,7 @@ void Job::run_fibers(uint32_t epoch, uint32_t first)
                 progress = true;
                 stream.wait = Stream::Wait::nothing;
                 stream.fiber.resume();
-                if (stream.fiber.done()) {
+                if (stream.fiber.done() || stream.stopped) {
                     mine.erase(mine.begin() + static_cast<std::ptrdiff_t>(i));
                     finish(stream);
                     continue;
@@ -209,6 +211,12 @@ void Job::run_fibers(uint32_t epoch, uint32_t first)
             mine.push_back(&streams_[index]);
         } else if (mine.empty()) {
             return;
+        } else if (launch_.stuck != nullptr) { /* no other thread could wake them */
+            for (Stream* const stream : mine) {
+                launch_.stuck(&stream->core);
+                finish(*stream);
+            }
+            return;
         } else {
             idle(seen, rounds++);
         }
@@ -223,7 +231,7 @@ void Job::finish(Stream& stream)
         Barrier& b = barrier(aiv_only);
         if (aiv || !aiv_only) {
             b.finished.fetch_add(1);
-            if (b.arrived.load() != 0) {
+            if (b.arrived.load() != 0 && launch_.stuck == nullptr) {
                 fail("a core has ended while others wait for it in SyncAll");
             }
         }
@@ -336,7 +344,7 @@ void Job::sync_all(PyptoCore* core, int32_t aiv_only)
         job.notify();
         return;
     }
-    if (b.finished.load() != 0) {
+    if (b.finished.load() != 0 && job.launch_.stuck == nullptr) {
         fail("SyncAll waits for a core that has ended");
     }
     stream.wait = Stream::Wait::barrier;
@@ -372,6 +380,14 @@ void Job::cross_wait(PyptoCore* core, int32_t flag)
         stream.fiber.yield();
     }
     ++stream.consumed[number];
+}
+
+void Job::stop(PyptoCore* core)
+{
+    Stream& stream = *static_cast<Stream*>(core->owner);
+    stream.stopped = true;
+    stream.fiber.yield();
+    fail("a stopped stream was resumed");
 }
 
 }  // namespace pypto_runtime_library

@@ -27,6 +27,7 @@ struct Stream {
     uint32_t group;
     Wait wait;
     bool wait_aiv_only;
+    bool stopped; /* ended by PyptoCore.stop */
     uint32_t wait_generation;
     uint32_t wait_flag;
     uint32_t consumed[kFlags];              /* waits done */
@@ -74,6 +75,7 @@ private:
     static void sync_all(PyptoCore* core, int32_t aiv_only);
     static void cross_set(PyptoCore* core, int32_t mode, int32_t flag);
     static void cross_wait(PyptoCore* core, int32_t flag);
+    static void stop(PyptoCore* core);
 
     PyptoLaunch launch_{};
     uint32_t total_ = 0;

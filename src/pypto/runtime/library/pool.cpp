@@ -153,7 +153,8 @@ uint32_t blocks(double work)
 void launch(const PyptoLaunch* request)
 {
     const uint32_t streams = Job::stream_count(*request);
-    if (streams > 1 && worker_count() > 1 && Pool::instance().try_launch(*request)) {
+    const bool alone_only = request->stuck != nullptr;
+    if (!alone_only && streams > 1 && worker_count() > 1 && Pool::instance().try_launch(*request)) {
         return;
     }
     if (!Job::may_synchronise(*request)) {

@@ -87,6 +87,7 @@ PYPTO_INLINE void set_atomic()
     static_assert(is_same<T, half> || is_same<T, bfloat16_t> || is_same<T, float> ||
                       is_same<T, int8_t> || is_same<T, int16_t> || is_same<T, int32_t>,
                   "SetAtomic*: half, bfloat16_t, float, int8_t, int16_t and int32_t only");
+    on_atomic(true);
     state().accumulate = accumulate_rows<T, operation>;
 }
 
@@ -109,29 +110,37 @@ PYPTO_INLINE void SetAtomicMin()
 {
     pypto_twin::set_atomic<T, pypto_twin::AtomicOperation::min>();
 }
-PYPTO_INLINE void SetAtomicNone() { pypto_twin::state().accumulate = nullptr; }
+PYPTO_INLINE void SetAtomicNone()
+{
+    pypto_twin::on_atomic(false);
+    pypto_twin::state().accumulate = nullptr;
+}
 PYPTO_INLINE void DisableDmaAtomic() { SetAtomicNone(); }
 
 /* Scalar atomics on global memory; each returns the former value. */
 template <typename T>
 PYPTO_INLINE T AtomicAdd(__gm__ T* address, T value)
 {
+    pypto_twin::on_uncached(true, true, address, sizeof(T));
     return pypto_twin::update(address, pypto_twin::AtomicOperation::add, value);
 }
 template <typename T>
 PYPTO_INLINE T AtomicMax(__gm__ T* address, T value)
 {
+    pypto_twin::on_uncached(true, true, address, sizeof(T));
     return pypto_twin::update(address, pypto_twin::AtomicOperation::max, value);
 }
 template <typename T>
 PYPTO_INLINE T AtomicMin(__gm__ T* address, T value)
 {
+    pypto_twin::on_uncached(true, true, address, sizeof(T));
     return pypto_twin::update(address, pypto_twin::AtomicOperation::min, value);
 }
 template <typename T>
 PYPTO_INLINE T AtomicExch(__gm__ T* address, T value)
 {
     using U = typename pypto_twin::Unsigned<sizeof(T)>::type;
+    pypto_twin::on_uncached(true, true, address, sizeof(T));
     const U before = __atomic_exchange_n(reinterpret_cast<U*>(address),
                                          __builtin_bit_cast(U, value), __ATOMIC_ACQ_REL);
     return __builtin_bit_cast(T, before);
@@ -140,6 +149,7 @@ template <typename T>
 PYPTO_INLINE T AtomicCas(__gm__ T* address, T expected, T desired)
 {
     using U = typename pypto_twin::Unsigned<sizeof(T)>::type;
+    pypto_twin::on_uncached(true, true, address, sizeof(T));
     U before = __builtin_bit_cast(U, expected);
     __atomic_compare_exchange_n(reinterpret_cast<U*>(address), &before,
                                 __builtin_bit_cast(U, desired), false, __ATOMIC_ACQ_REL,

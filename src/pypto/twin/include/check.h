@@ -15,19 +15,33 @@ enum class QueueEvent : uint8_t { alloc, enque, deque, free };
 PYPTO_HIDDEN Core* begin(PyptoCore* core);
 PYPTO_HIDDEN void end(Core* core);
 
+/* The core can do no more: it ends here. */
+[[noreturn]] PYPTO_HIDDEN void refuse(Core* core, const char* rule, const char* what);
+
 PYPTO_HIDDEN void instruction(Core* core, pipe_t pipe);
 PYPTO_HIDDEN void access(Core* core, bool write, AscendC::TPosition position, const void* address,
                          uint64_t bytes, pipe_t pipe, uint32_t rows, uint64_t pitch);
 PYPTO_HIDDEN void ordered(Core* core, pipe_t earlier, pipe_t later);
+PYPTO_HIDDEN void set_atomic(Core* core, bool atomic);
+PYPTO_HIDDEN void cached(Core* core, bool write, const void* address, uint64_t bytes);
+PYPTO_HIDDEN void uncached(Core* core, bool read, bool write, const void* address, uint64_t bytes);
+PYPTO_HIDDEN void clean(Core* core, const void* address, bool all, bool global);
+PYPTO_HIDDEN void init_state(Core* core);
 PYPTO_HIDDEN void barrier(Core* core, pipe_t pipe);
 PYPTO_HIDDEN void set_flag(Core* core, AscendC::HardEvent event, int32_t id);
 PYPTO_HIDDEN void wait_flag(Core* core, AscendC::HardEvent event, int32_t id);
-PYPTO_HIDDEN void arrive(Core* core);
-PYPTO_HIDDEN void leave(Core* core);
+PYPTO_HIDDEN void fetch_id(Core* core, AscendC::HardEvent event, int32_t id, bool allocate);
+PYPTO_HIDDEN void release_id(Core* core, AscendC::HardEvent event, int32_t id);
+PYPTO_HIDDEN bool arrive(Core* core, bool aiv_only);
+PYPTO_HIDDEN void leave(Core* core, bool aiv_only);
+PYPTO_HIDDEN bool cross_set(Core* core, uint32_t mode, pipe_t pipe, uint32_t flag);
+PYPTO_HIDDEN bool cross_wait(Core* core, uint32_t flag);
+PYPTO_HIDDEN void cross_waited(Core* core, uint32_t flag);
 PYPTO_HIDDEN void reset_buffers(Core* core);
-PYPTO_HIDDEN void add_buffer(Core* core, AscendC::TPosition position, const void* address, uint64_t bytes,
-                             bool queue, AscendC::TPosition target);
+PYPTO_HIDDEN void add_buffers(Core* core, AscendC::TPosition position, const void* address, uint64_t bytes,
+                              uint32_t number, AscendC::TPosition target);
 PYPTO_HIDDEN void queue_event(Core* core, QueueEvent what, AscendC::TPosition position, const void* address);
+PYPTO_HIDDEN void queue_depth(Core* core, uint32_t queued, uint32_t depth);
 
 /* Global memory that a kernel is given: `bytes` at `*pointer`, which lies in the launch's frame. */
 struct Argument {

@@ -142,7 +142,12 @@ PYPTO_INLINE int64_t GetSubBlockIdx() { return pypto_twin::state().core->sub_blo
 PYPTO_INLINE int64_t GetSubBlockNum() { return pypto_twin::state().core->sub_block_num; }
 PYPTO_INLINE int64_t GetTaskRatio() { return pypto_twin::state().core->sub_block_num; }
 PYPTO_INLINE int64_t GetTaskRation() { return GetTaskRatio(); }
-PYPTO_INLINE void InitSocState() {}
+PYPTO_INLINE void InitSocState()
+{
+#if defined(PYPTO_TWIN_CHECKED)
+    pypto_twin::check::init_state(pypto_twin::state().check);
+#endif
+}
 
 /* Passed as mask where isSetMask is false. */
 constexpr uint64_t MASK_PLACEHOLDER = 0;

@@ -28,6 +28,12 @@ PYPTO_INLINE void count(PyptoCounter counter, uint64_t amount)
 #else
 #define PYPTO_CHECK(call, ...) ((void)0)
 #endif
+/* The same with an answer, which is yes in other builds. */
+#if defined(PYPTO_TWIN_CHECKED)
+#define PYPTO_ASK(call, ...) check::call(state().check, ##__VA_ARGS__)
+#else
+#define PYPTO_ASK(call, ...) true
+#endif
 
 /* `rows` runs of `bytes` bytes, `pitch` bytes from start to start, are about to be read. */
 PYPTO_INLINE void on_read(AscendC::TPosition position, const void* address, uint64_t bytes, pipe_t pipe,
@@ -100,15 +106,75 @@ PYPTO_INLINE void on_wait_flag(AscendC::HardEvent event, int32_t id)
     (void)event, (void)id;
 }
 
-/* Before and after a barrier of cores. */
-PYPTO_INLINE void on_sync_all()
+/* FetchEventID and AllocEventID; ReleaseEventID. */
+PYPTO_INLINE void on_event_id(AscendC::HardEvent event, int32_t id, bool allocate)
+{
+    PYPTO_CHECK(fetch_id, event, id, allocate);
+    (void)event, (void)id, (void)allocate;
+}
+PYPTO_INLINE void on_release(AscendC::HardEvent event, int32_t id)
+{
+    PYPTO_CHECK(release_id, event, id);
+    (void)event, (void)id;
+}
+
+/* Before and after a barrier of cores; whether this one takes part. */
+PYPTO_INLINE bool on_sync_all(bool aiv_only)
 {
 #if PYPTO_TWIN_HOOKS
     count(PYPTO_COUNT_SYNC_ALL, 1);
 #endif
-    PYPTO_CHECK(arrive);
+    (void)aiv_only;
+    return PYPTO_ASK(arrive, aiv_only);
 }
-PYPTO_INLINE void after_sync_all() { PYPTO_CHECK(leave); }
+PYPTO_INLINE void after_sync_all(bool aiv_only)
+{
+    PYPTO_CHECK(leave, aiv_only);
+    (void)aiv_only;
+}
+
+/* Whether a cross-core flag can be set and waited for. */
+PYPTO_INLINE bool on_cross_set(uint32_t mode, pipe_t pipe, uint32_t flag)
+{
+    (void)mode, (void)pipe, (void)flag;
+    return PYPTO_ASK(cross_set, mode, pipe, flag);
+}
+PYPTO_INLINE bool on_cross_wait(uint32_t flag)
+{
+    (void)flag;
+    return PYPTO_ASK(cross_wait, flag);
+}
+PYPTO_INLINE void after_cross_wait(uint32_t flag)
+{
+    PYPTO_CHECK(cross_waited, flag);
+    (void)flag;
+}
+
+/* A scalar access to global memory through the data cache, after on_read or on_write. */
+PYPTO_INLINE void on_cached(bool write, const void* address, uint64_t bytes)
+{
+    PYPTO_CHECK(cached, write, address, bytes);
+    (void)write, (void)address, (void)bytes;
+}
+/* One past it, in place of on_read and on_write. */
+PYPTO_INLINE void on_uncached(bool read, bool write, const void* address, uint64_t bytes)
+{
+    PYPTO_CHECK(uncached, read, write, address, bytes);
+    (void)read, (void)write, (void)address, (void)bytes;
+}
+/* DataCacheCleanAndInvalid of the line at `address`, or of all; `global`: as far as GM. */
+PYPTO_INLINE void on_clean(const void* address, bool all, bool global)
+{
+    PYPTO_CHECK(clean, address, all, global);
+    (void)address, (void)all, (void)global;
+}
+
+/* What copies to global memory do from now on. */
+PYPTO_INLINE void on_atomic(bool atomic)
+{
+    PYPTO_CHECK(set_atomic, atomic);
+    (void)atomic;
+}
 
 /* A TPipe has handed out memory up to byte `end` of `memory`. */
 PYPTO_INLINE void on_allocate(AscendC::Hardware memory, uint32_t end)
@@ -121,12 +187,13 @@ PYPTO_INLINE void on_allocate(AscendC::Hardware memory, uint32_t end)
     (void)memory, (void)end;
 }
 
-/* A TPipe has made a buffer, or forgotten all of them. `target`: the other end of a queue. */
-PYPTO_INLINE void on_buffer(AscendC::TPosition position, const void* address, uint64_t bytes, bool queue,
-                            AscendC::TPosition target)
+/* A TPipe has made a queue of `number` buffers of `bytes`, or a TBuf (0), or has forgotten all.
+ * `target`: the other end of a queue. */
+PYPTO_INLINE void on_buffers(AscendC::TPosition position, const void* address, uint64_t bytes, uint32_t number,
+                             AscendC::TPosition target)
 {
-    PYPTO_CHECK(add_buffer, position, address, bytes, queue, target);
-    (void)position, (void)address, (void)bytes, (void)queue, (void)target;
+    PYPTO_CHECK(add_buffers, position, address, bytes, number, target);
+    (void)position, (void)address, (void)bytes, (void)number, (void)target;
 }
 PYPTO_INLINE void on_reset() { PYPTO_CHECK(reset_buffers); }
 
@@ -135,6 +202,19 @@ PYPTO_INLINE void on_queue(check::QueueEvent what, AscendC::TPosition position, 
 {
     PYPTO_CHECK(queue_event, what, position, address);
     (void)what, (void)position, (void)address;
+}
+PYPTO_INLINE void on_depth(uint32_t queued, uint32_t depth)
+{
+    PYPTO_CHECK(queue_depth, queued, depth);
+    (void)queued, (void)depth;
+}
+
+/* A broken rule that cannot be computed around; `rule` is its id. */
+[[noreturn]] PYPTO_INLINE void refuse(const char* rule, const char* what)
+{
+    PYPTO_CHECK(refuse, rule, what);
+    (void)rule;
+    fail(what);
 }
 
 }  // namespace pypto_twin

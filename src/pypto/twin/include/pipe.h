@@ -21,7 +21,7 @@ public:
     {
         const uint32_t index = static_cast<uint32_t>(__builtin_ctz(~busy_));
         if (__builtin_expect(index >= num_, 0)) {
-            pypto_twin::fail("AllocTensor: every buffer of the queue is in use");
+            pypto_twin::refuse("queue-full", "AllocTensor: every buffer of the queue is in use");
         }
         busy_ |= 1u << index;
         pypto_twin::on_queue(pypto_twin::check::QueueEvent::alloc, src, base_ + uint64_t{index} * bytes_);
@@ -36,8 +36,10 @@ public:
     template <typename T>
     PYPTO_INLINE bool EnQue(const LocalTensor<T>& tensor)
     {
+        const uint32_t index = index_of(tensor);
         pypto_twin::on_queue(pypto_twin::check::QueueEvent::enque, src, tensor.Address());
-        queued_ |= static_cast<uint64_t>(index_of(tensor)) << (4 * count_);
+        pypto_twin::on_depth(count_, depth);
+        queued_ |= static_cast<uint64_t>(index) << (4 * count_);
         ++count_;
         return true;
     }
@@ -46,7 +48,7 @@ public:
     PYPTO_INLINE LocalTensor<T> DeQue()
     {
         if (__builtin_expect(count_ == 0, 0)) {
-            pypto_twin::fail("DeQue: the queue is empty");
+            pypto_twin::refuse("queue-empty", "DeQue: the queue is empty");
         }
         const uint32_t index = static_cast<uint32_t>(queued_ & 15u);
         queued_ >>= 4;
@@ -111,7 +113,7 @@ private:
         }
         const uint64_t index = offset / (bytes_ != 0 ? bytes_ : 1);
         if (__builtin_expect(index >= num_, 0)) {
-            pypto_twin::fail("EnQue or FreeTensor: the tensor is not of this queue");
+            pypto_twin::refuse("queue-tensor", "EnQue or FreeTensor: the tensor is not of this queue");
         }
         return static_cast<uint32_t>(index);
     }
@@ -181,13 +183,11 @@ public:
     PYPTO_INLINE bool InitBuffer(TQueBind<src, dst, depth, mask>& queue, uint8_t num, uint32_t bytes)
     {
         if (__builtin_expect(num == 0 || num > queue.kMaxBuffers, 0)) {
-            pypto_twin::fail("InitBuffer: a queue has 1 to 16 buffers");
+            pypto_twin::refuse("pipe-buffers", "InitBuffer: a queue has 1 to 16 buffers");
         }
         const uint32_t rounded = pypto_twin::round_up(bytes, pypto_twin::kBlockBytes);
         queue.Bind(Allocate(src, num, rounded), num, rounded);
-        for (uint32_t i = 0; i < num; ++i) {
-            pypto_twin::on_buffer(src, queue.base_ + uint64_t{i} * rounded, rounded, true, dst);
-        }
+        pypto_twin::on_buffers(src, queue.base_, rounded, num, dst);
         return true;
     }
     template <TPosition pos>
@@ -195,7 +195,7 @@ public:
     {
         buffer.bytes_ = pypto_twin::round_up(bytes, pypto_twin::kBlockBytes);
         buffer.base_ = Allocate(pos, 1, buffer.bytes_);
-        pypto_twin::on_buffer(pos, buffer.base_, buffer.bytes_, false, pos);
+        pypto_twin::on_buffers(pos, buffer.base_, buffer.bytes_, 0, pos);
         return true;
     }
 
@@ -203,25 +203,24 @@ public:
     template <HardEvent event>
     PYPTO_INLINE TEventID AllocEventID()
     {
-        const TEventID id = FetchEventID(event);
+        const TEventID id = FreeEventID(event);
         reserved_[static_cast<uint32_t>(event)] |= static_cast<uint8_t>(1u << id);
+        pypto_twin::on_event_id(event, id, true);
         return id;
     }
     template <HardEvent event>
     PYPTO_INLINE void ReleaseEventID(TEventID id)
     {
+        pypto_twin::on_release(event, id);
         reserved_[static_cast<uint32_t>(event)] &= static_cast<uint8_t>(~(1u << id));
     }
 
     /* A free id, not reserved. */
     PYPTO_INLINE TEventID FetchEventID(HardEvent event)
     {
-        const uint32_t free = ~static_cast<uint32_t>(reserved_[static_cast<uint32_t>(event)]);
-        const int id = __builtin_ctz(free);
-        if (__builtin_expect(id >= 8, 0)) {
-            pypto_twin::fail("every event id of this kind is reserved");
-        }
-        return static_cast<TEventID>(id);
+        const TEventID id = FreeEventID(event);
+        pypto_twin::on_event_id(event, id, false);
+        return id;
     }
     template <HardEvent event>
     PYPTO_INLINE TEventID FetchEventID()
@@ -232,6 +231,16 @@ public:
 private:
     static constexpr uint32_t kMaxBuffers = 64;  /* of all InitBuffer calls */
 
+    PYPTO_INLINE TEventID FreeEventID(HardEvent event) const
+    {
+        const uint32_t free = ~static_cast<uint32_t>(reserved_[static_cast<uint32_t>(event)]);
+        const int id = __builtin_ctz(free);
+        if (__builtin_expect(id >= 8, 0)) {
+            pypto_twin::refuse("flag-id", "every event id of this kind is reserved");
+        }
+        return static_cast<TEventID>(id);
+    }
+
     PYPTO_INLINE uint8_t* Allocate(TPosition position, uint32_t num, uint32_t bytes)
     {
         const Hardware memory = pypto_twin::memory_of(position);
@@ -240,10 +249,10 @@ private:
         const uint64_t end = start + static_cast<uint64_t>(num) * bytes;
         buffers_ += num;
         if (__builtin_expect(end > pypto_twin::memory_bytes(memory), 0)) {
-            pypto_twin::fail("InitBuffer: more bytes than the memory of this position has");
+            pypto_twin::refuse("pipe-memory", "InitBuffer: more bytes than the memory of this position has");
         }
         if (__builtin_expect(buffers_ > kMaxBuffers, 0)) {
-            pypto_twin::fail("InitBuffer: more than 64 buffers");
+            pypto_twin::refuse("pipe-buffers", "InitBuffer: more than 64 buffers");
         }
         used = static_cast<uint32_t>(end);
         pypto_twin::on_allocate(memory, used);
@@ -270,7 +279,7 @@ public:
         const uint32_t start = used_;
         const uint64_t end = start + pypto_twin::bytes_of<T>(elements);
         if (__builtin_expect(end > pypto_twin::memory_bytes(hardware), 0)) {
-            pypto_twin::fail("LocalMemAllocator: more bytes than the memory has");
+            pypto_twin::refuse("pipe-memory", "LocalMemAllocator: more bytes than the memory has");
         }
         used_ = pypto_twin::round_up(static_cast<uint32_t>(end), pypto_twin::kBlockBytes);
         pypto_twin::on_allocate(hardware, used_);

@@ -132,7 +132,7 @@ PYPTO_INLINE T ReadGmByPassDCache(__gm__ T* address)
     static_assert(pypto_twin::is_arithmetic<T> && !pypto_twin::is_same<T, float> &&
                       !pypto_twin::is_same<T, double>,
                   "ReadGmByPassDCache: integers only");
-    pypto_twin::on_read(TPosition::GM, address, sizeof(T), PIPE_S);
+    pypto_twin::on_uncached(true, false, address, sizeof(T));
     return __atomic_load_n(address, __ATOMIC_ACQUIRE);
 }
 template <typename T>
@@ -141,7 +141,7 @@ PYPTO_INLINE void WriteGmByPassDCache(__gm__ T* address, T value)
     static_assert(pypto_twin::is_arithmetic<T> && !pypto_twin::is_same<T, float> &&
                       !pypto_twin::is_same<T, double>,
                   "WriteGmByPassDCache: integers only");
-    pypto_twin::on_write(TPosition::GM, address, sizeof(T), PIPE_S);
+    pypto_twin::on_uncached(false, true, address, sizeof(T));
     __atomic_store_n(address, value, __ATOMIC_RELEASE);
 }
 

@@ -11,6 +11,11 @@ namespace pypto_twin {
 
 [[noreturn]] PYPTO_SHARED __attribute__((cold)) void fail(const char* what)
 {
+#if defined(PYPTO_TWIN_CHECKED)
+    if (current != nullptr) {
+        check::refuse(current->check, "refused", what);
+    }
+#endif
     dprintf(2, "pypto: Ascend C twin, block %lld: %s\n",
             static_cast<long long>(current != nullptr ? current->core->block_idx : -1), what);
     __builtin_abort();

@@ -75,8 +75,10 @@ PYPTO_INLINE void DataSyncBarrier()
 
 /* The caches of a CPU are coherent. */
 template <typename T, CacheLine line, DcciDst destination = DcciDst::CACHELINE_ALL>
-PYPTO_INLINE void DataCacheCleanAndInvalid(const GlobalTensor<T>&)
+PYPTO_INLINE void DataCacheCleanAndInvalid(const GlobalTensor<T>& tensor)
 {
+    pypto_twin::on_clean(tensor.GetPhyAddr(), line == CacheLine::ENTIRE_DATA_CACHE,
+                         destination != DcciDst::CACHELINE_UB);
 }
 template <typename T, CacheLine line, DcciDst destination = DcciDst::CACHELINE_ALL>
 PYPTO_INLINE void DataCacheCleanAndInvalid(const LocalTensor<T>&)
@@ -87,9 +89,10 @@ PYPTO_INLINE void DataCacheCleanAndInvalid(const LocalTensor<T>&)
 template <bool isAIVOnly = true>
 PYPTO_INLINE void SyncAll()
 {
-    pypto_twin::on_sync_all();
-    pypto_twin::sync_all(isAIVOnly);
-    pypto_twin::after_sync_all();
+    if (pypto_twin::on_sync_all(isAIVOnly)) {
+        pypto_twin::sync_all(isAIVOnly);
+        pypto_twin::after_sync_all(isAIVOnly);
+    }
 }
 
 /* The software form: gm and ub are 32 bytes a core. All cores must take part here. */
@@ -112,14 +115,19 @@ PYPTO_INLINE void CrossCoreSetFlag(uint16_t flag)
 {
     static_assert(mode <= 2, "CrossCoreSetFlag: the modes are 0, 1 and 2");
     static_assert(pipe != PIPE_S && pipe != PIPE_ALL, "CrossCoreSetFlag: not after this pipe");
-    pypto_twin::state().core->cross_set(pypto_twin::state().core, mode, flag);
+    if (pypto_twin::on_cross_set(mode, pipe, flag)) {
+        pypto_twin::state().core->cross_set(pypto_twin::state().core, mode, flag);
+    }
 }
 
 /* The template arguments have no effect on this target: it blocks the whole core. */
 template <uint8_t mode = 0, pipe_t pipe = PIPE_S>
 PYPTO_INLINE void CrossCoreWaitFlag(uint16_t flag)
 {
-    pypto_twin::cross_wait(flag);
+    if (pypto_twin::on_cross_wait(flag)) {
+        pypto_twin::cross_wait(flag);
+        pypto_twin::after_cross_wait(flag);
+    }
 }
 
 }  // namespace AscendC

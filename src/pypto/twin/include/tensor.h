@@ -124,6 +124,7 @@ public:
     PYPTO_INLINE T GetValue(uint64_t index) const
     {
         pypto_twin::on_read(TPosition::GM, at(index), sizeof(T), PIPE_S);
+        pypto_twin::on_cached(false, at(index), sizeof(T));
         T value;
         __builtin_memcpy(&value, at(index), sizeof(T));
         return value;
@@ -132,12 +133,16 @@ public:
     {
         pypto_twin::settle();
         pypto_twin::on_write(TPosition::GM, at(index), sizeof(T), PIPE_S);
+        pypto_twin::on_cached(true, at(index), sizeof(T));
         __builtin_memcpy(at(index), &value, sizeof(T));
     }
+    /* What becomes of the reference is not known: a write for the order of instructions, a read for
+     * the cache. */
     PYPTO_INLINE T& operator()(uint64_t index) const
     {
         pypto_twin::settle();
         pypto_twin::on_write(TPosition::GM, at(index), sizeof(T), PIPE_S);
+        pypto_twin::on_cached(false, at(index), sizeof(T));
         return *at(index);
     }
 

@@ -2,7 +2,7 @@
 #ifndef PYPTO_TWIN_CHECK_BUFFERS_H
 #define PYPTO_TWIN_CHECK_BUFFERS_H
 
-#include "core_checks.h"
+#include "events.h"
 
 namespace pypto_twin {
 namespace check {
@@ -27,24 +27,38 @@ inline uint64_t offset_in(const PyptoCore& core, Hardware memory, const void* ad
     return reinterpret_cast<uint64_t>(address) - reinterpret_cast<uint64_t>(core.ub) - memory_offset(memory);
 }
 
+/* A TPipe begins, or begins anew: its event ids are free again. */
 inline void Core::reset_buffers()
 {
+    left_full();
     for (auto& buffers : buffers_) {
         buffers.clear();
     }
+    for (Ids& ids : ids_) {
+        ids = Ids{};
+    }
+    rounds_.clear();
+    step_ = Step{};
+    piped_ = true;
 }
 
-inline void Core::add_buffer(TPosition position, const void* address, uint64_t bytes, bool queue,
-                             TPosition target)
+/* A queue of `number` buffers, or a TBuf (0). */
+inline void Core::add_buffers(TPosition position, const void* address, uint64_t bytes, uint32_t number,
+                              TPosition target)
 {
     site_ = here();
     const Hardware memory = memory_of(position);
-    const uint64_t begin = offset_in(core_, memory, address);
     const Ends pipes = pipes_of(position, target);
     const Clock nothing(cores_ * kPipes);
-    buffers_[static_cast<uint32_t>(memory)][begin] =
-        Buffer{begin, begin + bytes, site_, queue ? Buffer::State::idle : Buffer::State::unbound,
-               pipes.source, pipes.target, nothing, nothing};
+    const uint32_t queue = static_cast<uint32_t>(rounds_.size());
+    rounds_.push_back(0);
+    for (uint32_t i = 0; i < std::max(number, 1u); ++i) {
+        const uint64_t begin = offset_in(core_, memory, address) + i * bytes;
+        const auto state = number != 0 ? Buffer::State::idle : Buffer::State::unbound;
+        buffers_[static_cast<uint32_t>(memory)][begin] =
+            Buffer{begin, begin + bytes, site_, state, position, queue, i, number, 0,
+                   pipes.source, pipes.target, nothing, nothing};
+    }
 }
 
 inline Buffer* Core::buffer_of(Hardware memory, uint64_t offset)
@@ -58,24 +72,46 @@ inline Buffer* Core::buffer_of(Hardware memory, uint64_t offset)
     return offset < buffer.end ? &buffer : nullptr;
 }
 
+/* Each position has eight events to hand buffers on with. */
+inline void Core::queue_bound(const char* what, const Buffer& buffer)
+{
+    uint32_t allocated = 0;
+    for (const auto& entry : buffers_[static_cast<uint32_t>(memory_of(buffer.position))]) {
+        const Buffer& other = entry.second;
+        allocated += other.position == buffer.position && other.state != Buffer::State::idle &&
+                     other.state != Buffer::State::unbound;
+    }
+    if (allocated > 8) {
+        found("queue-events", std::string(what) + ": more than 8 tensors of queues at one position are allocated at once",
+              kNoSite, Place{buffer.site, ""});
+    }
+}
+
 inline void Core::queue_event(QueueEvent what, TPosition position, const void* address)
 {
     site_ = here();
     const Hardware memory = memory_of(position);
     Buffer* const buffer = buffer_of(memory, offset_in(core_, memory, address));
-    if (buffer == nullptr) {
+    if (buffer == nullptr || buffer->state == Buffer::State::unbound) {
         return found("queue-tensor", "the tensor is of no buffer of a queue");
     }
     using State = Buffer::State;
     const State before = buffer->state;
+    const bool held = before == State::filling || before == State::draining;
+    const Place place{buffer->site, ""};
     switch (what) {
         case QueueEvent::alloc:
             order_.wait(buffer->producer, buffer->backward);
             buffer->state = State::filling;
+            buffer->round = rounds_[buffer->queue]++;
+            step_ = Step{buffer->round, buffer->site};
+            queue_bound("AllocTensor", *buffer);
             break;
         case QueueEvent::enque:
-            if (before != State::filling && before != State::draining) {
-                found("queue-enque", "EnQue: the tensor was not allocated, or is enqueued already", buffer->site);
+            if (!held) {
+                found("queue-enque", before == State::queued ? "EnQue: the tensor is enqueued already"
+                                                             : "EnQue: the tensor is not allocated",
+                      kNoSite, place);
             }
             buffer->forward = order_.published(buffer->producer);
             buffer->state = State::queued;
@@ -83,16 +119,39 @@ inline void Core::queue_event(QueueEvent what, TPosition position, const void* a
         case QueueEvent::deque:
             order_.wait(buffer->consumer, buffer->forward);
             buffer->state = State::draining;
+            step_ = Step{buffer->round, buffer->site};
             break;
         case QueueEvent::free:
-            if (before != State::filling && before != State::draining) {
+            if (!held) {
                 found("queue-free", before == State::queued ? "FreeTensor: the tensor is still enqueued"
                                                             : "FreeTensor: the tensor is not allocated",
-                      buffer->site);
+                      kNoSite, place);
             }
             buffer->backward = order_.published(buffer->consumer);
             buffer->state = State::idle;
             break;
+    }
+}
+
+/* A queue that holds `queued` tensors is given one more. */
+inline void Core::queue_depth(uint32_t queued, uint32_t depth)
+{
+    if (queued >= std::max(depth, 1u)) {
+        site_ = here();
+        found("queue-depth", "EnQue: the queue holds " + std::to_string(queued) + " tensors, and its depth is " +
+                                 std::to_string(std::max(depth, 1u)));
+    }
+}
+
+inline void Core::left_full()
+{
+    for (const auto& buffers : buffers_) {
+        for (const auto& entry : buffers) {
+            if (entry.second.state == Buffer::State::queued) {
+                site_ = entry.second.site;
+                found("queue-left-full", "a tensor was enqueued and never dequeued", kNoSite, Place{site_, ""});
+            }
+        }
     }
 }
 

@@ -4,10 +4,11 @@
 
 #include <cstdio>
 #include <cstring>
-#include <memory>
 
 #include "buffers.h"
 #include "rules.h"
+#include "cache.h"
+#include "cores.h"
 
 namespace pypto_twin {
 namespace check {
@@ -18,24 +19,29 @@ namespace {
 struct Frame {
     void (*stream)(PyptoCore*, const void*);
     const void* frame;
-    Launch* launch;
 };
 
-/* The launch whose stream this thread is about to begin. */
-thread_local Launch* beginning = nullptr;
+/* The launch that this thread runs. */
+thread_local Launch* running = nullptr;
 
 void run_stream(PyptoCore* core, const void* frame)
 {
     const Frame& checked = *static_cast<const Frame*>(frame);
-    beginning = checked.launch;
     checked.stream(core, checked.frame);
 }
 
-std::mutex last_mutex;
-std::string last_report; /* of the launch that ended last, a finding a line */
+void stuck_stream(PyptoCore* core)
+{
+    running->stuck = true;
+    running->cores[number_of(*core, members_of(running->kind))]->stuck();
+}
+
+/* Of this thread's launches since it was taken last, a finding a line. */
+thread_local std::string last_report;
 
 void append_stack(std::string& text, const Sites& sites, Site site)
 {
+    text += "\t";
     if (site != kNoSite) {
         for (const void* const address : sites.stack(site)) {
             char buffer[24];
@@ -45,30 +51,52 @@ void append_stack(std::string& text, const Sites& sites, Site site)
     }
 }
 
-void publish(const Launch& launch)
+/* rule, cores, message, memory, tiles, tile, then the stacks of: the place, the other place, the
+ * buffer's InitBuffer, the InitBuffer of the queue that counts the tiles. What is unknown is empty. */
+void append_group(std::string& text, const Launch& launch, const Group& group)
 {
-    std::string text;
-    for (const Finding& finding : launch.report.findings()) {
-        text += finding.rule;
-        text += "\t" + std::to_string(finding.core) + "\t" + finding.text + "\t";
-        append_stack(text, launch.sites, finding.site);
-        text += "\t";
-        append_stack(text, launch.sites, finding.other);
-        text += "\n";
+    const Finding& first = group.first;
+    text += std::string(first.rule) + "\t";
+    for (const uint32_t core : group.cores) {
+        text += (text.back() == '\t' ? "" : ",") + launch.cores[core]->name();
     }
-    const std::lock_guard<std::mutex> lock(last_mutex);
-    last_report += text;
+    text += "\t" + first.text + "\t" + first.place.text + "\t" + std::to_string(group.tiles) + "\t";
+    text += first.step.index == Step::kNone ? "" : std::to_string(first.step.index);
+    for (const Site site : {first.site, first.other, first.place.buffer, first.step.queue}) {
+        append_stack(text, launch.sites, site);
+    }
+    text += "\n";
+}
+
+/* All cores have ended. */
+void publish(Launch& launch)
+{
+    for (uint32_t number = 0; number < launch.cores.size(); ++number) {
+        Core& core = *launch.cores[number];
+        if (!launch.stopped && !launch.stuck) {
+            core.finish_cross();
+        }
+        launch.report.merge(number, core.report());
+    }
+    for (const Group& group : launch.report.groups()) {
+        append_group(last_report, launch, group);
+    }
 }
 
 }  // namespace
 
-Core* begin(PyptoCore* core) { return new Core(*beginning, *core); }
-void end(Core* core)
+Core* begin(PyptoCore* core)
 {
-    core->finish();
-    delete core;
+    Launch& launch = *running;
+    const Members members = members_of(launch.kind);
+    launch.cores.resize(static_cast<size_t>(core->block_num) * members.size());
+    std::unique_ptr<Core>& made = launch.cores[number_of(*core, members)];
+    made.reset(new Core(launch, *core));
+    return made.get();
 }
+void end(Core* core) { core->finish(); }
 
+void refuse(Core* core, const char* rule, const char* what) { core->refuse(rule, what); }
 void instruction(Core* core, pipe_t pipe) { core->instruction(pipe); }
 void access(Core* core, bool write, TPosition position, const void* address, uint64_t bytes, pipe_t pipe,
             uint32_t rows, uint64_t pitch)
@@ -77,21 +105,35 @@ void access(Core* core, bool write, TPosition position, const void* address, uin
 }
 bool obeys(Core* core, const Call& call) { return core->obeys(call); }
 void ordered(Core* core, pipe_t earlier, pipe_t later) { core->ordered(earlier, later); }
+void set_atomic(Core* core, bool atomic) { core->set_atomic(atomic); }
+void cached(Core* core, bool write, const void* address, uint64_t bytes) { core->cached(write, address, bytes); }
+void uncached(Core* core, bool read, bool write, const void* address, uint64_t bytes)
+{
+    core->uncached(read, write, address, bytes);
+}
+void clean(Core* core, const void* address, bool all, bool global) { core->clean(address, all, global); }
+void init_state(Core* core) { core->init_state(); }
 void barrier(Core* core, pipe_t pipe) { core->barrier(pipe); }
 void set_flag(Core* core, HardEvent event, int32_t id) { core->set_flag(event, id); }
 void wait_flag(Core* core, HardEvent event, int32_t id) { core->wait_flag(event, id); }
-void arrive(Core* core) { core->arrive(); }
-void leave(Core* core) { core->leave(); }
+void fetch_id(Core* core, HardEvent event, int32_t id, bool allocate) { core->fetch_id(event, id, allocate); }
+void release_id(Core* core, HardEvent event, int32_t id) { core->release_id(event, id); }
+bool arrive(Core* core, bool aiv_only) { return core->arrive(aiv_only); }
+void leave(Core* core, bool aiv_only) { core->leave(aiv_only); }
+bool cross_set(Core* core, uint32_t mode, pipe_t pipe, uint32_t flag) { return core->cross_set(mode, pipe, flag); }
+bool cross_wait(Core* core, uint32_t flag) { return core->cross_wait(flag); }
+void cross_waited(Core* core, uint32_t flag) { core->cross_waited(flag); }
 void reset_buffers(Core* core) { core->reset_buffers(); }
-void add_buffer(Core* core, TPosition position, const void* address, uint64_t bytes, bool queue,
-                TPosition target)
+void add_buffers(Core* core, TPosition position, const void* address, uint64_t bytes, uint32_t number,
+                 TPosition target)
 {
-    core->add_buffer(position, address, bytes, queue, target);
+    core->add_buffers(position, address, bytes, number, target);
 }
 void queue_event(Core* core, QueueEvent what, TPosition position, const void* address)
 {
     core->queue_event(what, position, address);
 }
+void queue_depth(Core* core, uint32_t queued, uint32_t depth) { core->queue_depth(queued, depth); }
 
 namespace {
 
@@ -107,8 +149,6 @@ struct Spare {
     uint64_t size = 0;
 };
 thread_local std::vector<Spare> spares;
-
-constexpr uint64_t kBand = 65536; /* bytes that belong to nobody, before and after each copy */
 
 std::vector<Copy> merged(const Argument* arguments, uint32_t count)
 {
@@ -168,16 +208,18 @@ int32_t launch(const PyptoRuntime* runtime, const PyptoLaunch* launch, const Arg
         checked.regions.push_back(Region{at, at + argument.bytes, argument.name});
     }
     checked.kind = launch->kind;
-    const Frame frame{launch->stream, launch->frame, &checked};
+    const Frame frame{launch->stream, launch->frame};
     PyptoLaunch inner = *launch;
     inner.stream = run_stream;
     inner.frame = &frame;
+    inner.stuck = stuck_stream;
+    running = &checked;
     runtime->launch(&inner);
     for (const Copy& copy : copies) {
         memcpy(reinterpret_cast<void*>(copy.begin), copy.data, copy.end - copy.begin);
     }
     publish(checked);
-    return checked.report.findings().empty() ? PYPTO_OK : PYPTO_UNLAWFUL;
+    return checked.report.empty() ? PYPTO_OK : PYPTO_UNLAWFUL;
 }
 
 }  // namespace check
@@ -187,7 +229,6 @@ int32_t launch(const PyptoRuntime* runtime, const PyptoLaunch* launch, const Arg
 extern "C" __attribute__((visibility("default"))) const char* pypto_check_report(void)
 {
     static thread_local std::string taken;
-    const std::lock_guard<std::mutex> lock(pypto_twin::check::last_mutex);
     taken.swap(pypto_twin::check::last_report);
     pypto_twin::check::last_report.clear();
     return taken.c_str();

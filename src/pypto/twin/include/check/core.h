@@ -2,6 +2,9 @@
 #ifndef PYPTO_TWIN_CHECK_CORE_H
 #define PYPTO_TWIN_CHECK_CORE_H
 
+#include <deque>
+#include <memory>
+
 #include "../../../runtime/pypto_abi.h"
 #include "../check.h"
 #include "../rules.h"
@@ -21,28 +24,57 @@ struct Region {
     std::string name;
 };
 
-/* What the cores of a launch share. Cores run on several threads: locked where it is used. */
-struct Launch {
-    std::mutex mutex; /* of what follows, but for `global` */
-    Sites sites;
-    Report report;
-    std::mutex global_mutex;
-    Shadow global;
-    std::vector<Region> regions; /* empty: not known */
-    std::vector<Clock> arrived;  /* at the barrier of cores, by generation */
-    uint32_t kind = 0;           /* enum PyptoKind */
-};
-
 /* Streams of a group, those of the cube core first. */
-struct Group {
+struct Members {
     uint32_t cubes, vectors;
     uint32_t size() const { return cubes + vectors; }
 };
-inline Group group_of(uint32_t kind)
+inline Members members_of(uint32_t kind)
 {
-    return Group{kind == PYPTO_CUBE || kind >= PYPTO_MIX_1_0,
-                 kind == PYPTO_MIX_1_2 ? 2u : kind != PYPTO_CUBE && kind != PYPTO_MIX_1_0};
+    return Members{kind == PYPTO_CUBE || kind >= PYPTO_MIX_1_0,
+                   kind == PYPTO_MIX_1_2 ? 2u : kind != PYPTO_CUBE && kind != PYPTO_MIX_1_0};
 }
+
+/* A line of global memory in the data cache of a scalar unit; bit i stands for byte i. */
+struct Line {
+    uint64_t dirty = 0; /* written here and nowhere else */
+    uint64_t stale = 0; /* written elsewhere since the line was read */
+    Site dirty_by = kNoSite, stale_by = kNoSite;
+    uint32_t stale_core = 0;
+};
+
+/* CrossCoreSetFlag calls of one core for one mode and flag. */
+struct Sets {
+    uint32_t count = 0;
+    Site last = kNoSite;
+    std::deque<Clock> clocks; /* of the last ones */
+};
+
+constexpr uint32_t kCrossFlags = 16, kCrossModes = 3;
+
+class Core;
+
+/* What the cores of a launch share. They run on one thread (PyptoLaunch.stuck). */
+struct Launch {
+    ~Launch();
+
+    Sites sites;
+    Report report;
+    Shadow global;
+    std::vector<Region> regions; /* empty: not known */
+    uint32_t kind = 0;           /* enum PyptoKind */
+    std::vector<std::unique_ptr<Core>> cores;
+    bool stopped = false; /* a core was stopped: others may wait for it */
+    bool stuck = false;   /* cores waited for ever */
+
+    struct Meeting { /* of cores in SyncAll */
+        Clock clock;
+        std::vector<uint32_t> present;
+    };
+    std::vector<Meeting> meetings[2]; /* of the vector cores, of all cores */
+    std::map<uint64_t, Clock> uncached; /* by address: what a core that reads there learns */
+    uint64_t cached_lines = 0;          /* of all cores */
+};
 
 /* A buffer that a TPipe has handed out, and what a queue says of it. */
 struct Buffer {
@@ -51,29 +83,57 @@ struct Buffer {
     uint64_t begin, end; /* offsets in its memory */
     Site site;           /* of InitBuffer */
     State state;
+    TPosition position;
+    uint32_t queue;         /* number of the queue or TBuf */
+    uint32_t index, number; /* of the queue's buffers */
+    uint32_t round;         /* the how-manieth tensor of the queue it holds */
     pipe_t producer, consumer;
     Clock forward, backward;
 };
 
 class Core {
 public:
-    Core(Launch& launch, const PyptoCore& core);
+    Core(Launch& launch, PyptoCore& core);
 
     void instruction(pipe_t pipe);
     void access(bool write, TPosition position, const void* address, uint64_t bytes, pipe_t pipe,
                 uint32_t rows, uint64_t pitch);
     void ordered(pipe_t earlier, pipe_t later);
+    void set_atomic(bool atomic) { atomic_ = atomic; }
+    void finish();
+    std::string name() const; /* as messages call it */
+    const Report& report() const { return report_; }
+    [[noreturn]] void stop();
+    [[noreturn]] void refuse(const char* rule, const char* what);
+
+    /* events.h */
+    void init_state() { started_ = true; }
     void barrier(pipe_t pipe);
     void set_flag(HardEvent event, int32_t id);
     void wait_flag(HardEvent event, int32_t id);
-    void arrive();
-    void leave();
-    void finish();
+    void fetch_id(HardEvent event, int32_t id, bool allocate);
+    void release_id(HardEvent event, int32_t id);
 
+    /* cores.h */
+    bool arrive(bool aiv_only);
+    void leave(bool aiv_only);
+    bool cross_set(uint32_t mode, pipe_t pipe, uint32_t flag);
+    bool cross_wait(uint32_t flag);
+    void cross_waited(uint32_t flag);
+    void stuck();
+    void finish_cross();
+
+    /* cache.h */
+    void cached(bool write, const void* address, uint64_t bytes);
+    void uncached(bool read, bool write, const void* address, uint64_t bytes);
+    void clean(const void* address, bool all, bool global);
+
+    /* buffers.h */
     void reset_buffers();
-    void add_buffer(TPosition position, const void* address, uint64_t bytes, bool queue,
-                    TPosition destination);
+    void add_buffers(TPosition position, const void* address, uint64_t bytes, uint32_t number,
+                     TPosition target);
     void queue_event(QueueEvent what, TPosition position, const void* address);
+    void queue_depth(uint32_t queued, uint32_t depth);
 
     /* Rules of one call (rules.h), and what they ask. */
     bool obeys(const Call& call);
@@ -87,25 +147,70 @@ private:
         Site site = kNoSite;
         Clock clock;
     };
+    struct Ids { /* of one event, a bit each */
+        uint8_t fetched = 0, allocated = 0;
+    };
+    struct Waiting {
+        enum class For : uint8_t { nothing, vectors, all, flag };
+        For what = For::nothing;
+        uint32_t flag = 0;
+        Site site = kNoSite;
+    };
 
-    void found(const char* rule, std::string text, Site other = kNoSite);
+    void found(const char* rule, std::string text, Site other = kNoSite, Place place = {});
     void touch(bool write, Hardware memory, uint64_t address, uint64_t bytes, pipe_t pipe);
+    void touch_global(Use use, uint64_t address, uint64_t bytes, pipe_t pipe);
+    void conflict(const Record& now, const Record& earlier, Hardware memory, Place place);
+    void rivals(const Record& now, const Record& earlier, Place place, bool same_bytes, bool updates);
     bool inside(bool write, Hardware memory, uint64_t address, uint64_t bytes);
+    bool inside_global(bool write, uint64_t address, uint64_t bytes);
+    Place place_of(Hardware memory, uint64_t address, uint64_t bytes);
     Buffer* buffer_of(Hardware memory, uint64_t offset);
+    void queue_bound(const char* what, const Buffer& buffer);
+    void left_full();
+    bool flag_known(const char* call, HardEvent event, int32_t id);
+    bool kind_synchronises(const char* call);
+    bool takes_part(uint32_t mode, const Core& other) const;
+    uint32_t complete(uint32_t mode, uint32_t flag, const Core& with) const;
+    uint32_t available(uint32_t flag) const;
+    std::string missing() const;
+    void dirty_lines(const char* what, uint64_t begin, uint64_t end, bool own, bool whole_lines);
+    void outdate(uint64_t begin, uint64_t end, bool own);
+    void write_back(uint64_t line, const Line& held);
     Site here();
 
     Launch& launch_;
-    const PyptoCore& core_;
-    const uint32_t cores_; /* of the launch */
+    PyptoCore& core_;
+    const uint32_t cores_;  /* of the launch */
+    const uint32_t number_; /* of this one: group by group */
+    const bool cube_;
+    const int64_t block_; /* what GetBlockIdx() returns */
+    Report report_;
     Order order_;
     Event event_{};
     Site site_ = kNoSite;
-    Sites::Numbers sites_; /* those of this core, so that most are found without a lock */
+    Step step_;
+    bool atomic_ = false;    /* what copies to GM do */
+    bool kind_told_ = false; /* that an instruction is for the other kind of core */
     Shadow local_[static_cast<uint32_t>(Hardware::MAX)];
+
     std::map<uint64_t, Buffer> buffers_[static_cast<uint32_t>(Hardware::MAX)]; /* by offset */
+    std::vector<uint32_t> rounds_; /* tensors that each queue has given out */
+
+    bool started_ = false, piped_ = false; /* InitSocState, a TPipe */
+    bool running_ = false;                 /* instructions since the last barrier of all pipes */
     Flag flags_[static_cast<uint32_t>(HardEvent::MAX)][8];
-    uint32_t barriers_ = 0;
+    Ids ids_[static_cast<uint32_t>(HardEvent::MAX)];
+
+    uint32_t barriers_[2] = {};
+    Waiting waiting_;
+    Sets sets_[kCrossModes][kCrossFlags];
+    uint32_t consumed_[kCrossFlags] = {};
+
+    std::map<uint64_t, Line> lines_; /* of the data cache, by address / 64 */
 };
+
+inline Launch::~Launch() = default;
 
 }  // namespace check
 }  // namespace pypto_twin

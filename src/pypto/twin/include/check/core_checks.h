@@ -1,4 +1,4 @@
-/* Checked twin: the rules that one core's instructions must keep. */
+/* Checked twin: what each instruction and access of a core must keep. */
 #ifndef PYPTO_TWIN_CHECK_CORE_CHECKS_H
 #define PYPTO_TWIN_CHECK_CORE_CHECKS_H
 
@@ -19,45 +19,47 @@ inline const char* name_of(Hardware memory)
     return names[static_cast<uint32_t>(memory)];
 }
 
-/* The pipes of an event, in the order of HardEvent. */
-struct Ends {
-    pipe_t source, target;
-};
-inline Ends ends_of(HardEvent event)
+inline const char* name_of_kind(uint32_t kind)
 {
-#define PYPTO_ENDS(a, b) Ends{PIPE_##a, PIPE_##b}
-    static const Ends ends[] = {
-        PYPTO_ENDS(MTE2, MTE1), PYPTO_ENDS(MTE1, MTE2), PYPTO_ENDS(MTE1, M), PYPTO_ENDS(M, MTE1),
-        PYPTO_ENDS(MTE2, V), PYPTO_ENDS(V, MTE2), PYPTO_ENDS(MTE3, V), PYPTO_ENDS(V, MTE3),
-        PYPTO_ENDS(M, V), PYPTO_ENDS(V, M), PYPTO_ENDS(V, V), PYPTO_ENDS(MTE3, MTE1),
-        PYPTO_ENDS(MTE1, MTE3), PYPTO_ENDS(MTE1, V), PYPTO_ENDS(MTE2, M), PYPTO_ENDS(M, MTE2),
-        PYPTO_ENDS(V, MTE1), PYPTO_ENDS(M, FIX), PYPTO_ENDS(FIX, M), PYPTO_ENDS(MTE3, MTE2),
-        PYPTO_ENDS(MTE2, MTE3), PYPTO_ENDS(S, V), PYPTO_ENDS(V, S), PYPTO_ENDS(S, MTE2),
-        PYPTO_ENDS(MTE2, S), PYPTO_ENDS(S, MTE3), PYPTO_ENDS(MTE3, S), PYPTO_ENDS(MTE2, FIX),
-        PYPTO_ENDS(FIX, MTE2), PYPTO_ENDS(FIX, S), PYPTO_ENDS(M, S), PYPTO_ENDS(FIX, MTE3),
-        PYPTO_ENDS(MTE1, FIX), PYPTO_ENDS(FIX, MTE1), PYPTO_ENDS(FIX, FIX),
-    };
-#undef PYPTO_ENDS
-    static_assert(sizeof ends / sizeof *ends == static_cast<size_t>(HardEvent::MAX), "an event");
-    return ends[static_cast<uint32_t>(event)];
+    static const char* const names[] = {"__vector__",   "__cube__",     "__mix__(0, 1)",
+                                        "__mix__(1, 0)", "__mix__(1, 1)", "__mix__(1, 2)"};
+    return names[kind];
+}
+
+inline std::string bytes_of_to(uint64_t begin, uint64_t end, uint64_t of)
+{
+    return "bytes " + std::to_string(static_cast<int64_t>(begin)) + " to " +
+           std::to_string(static_cast<int64_t>(end)) + " of " + std::to_string(of);
 }
 
 /* Cores are numbered group by group. */
-inline uint32_t number_of(const PyptoCore& core, Group group)
+inline uint32_t number_of(const PyptoCore& core, Members members)
 {
     if (core.is_cube != 0) {
-        return static_cast<uint32_t>(core.block_idx) * group.size();
+        return static_cast<uint32_t>(core.block_idx) * members.size();
     }
     const uint32_t at = static_cast<uint32_t>(core.block_idx);
-    return at / group.vectors * group.size() + group.cubes + at % group.vectors;
+    return at / members.vectors * members.size() + members.cubes + at % members.vectors;
 }
 
-inline Core::Core(Launch& launch, const PyptoCore& core)
+inline Core::Core(Launch& launch, PyptoCore& core)
     : launch_(launch),
       core_(core),
-      cores_(static_cast<uint32_t>(core.block_num) * group_of(launch.kind).size()),
-      order_(number_of(core, group_of(launch.kind)), cores_)
+      cores_(static_cast<uint32_t>(core.block_num) * members_of(launch.kind).size()),
+      number_(number_of(core, members_of(launch.kind))),
+      cube_(core.is_cube != 0),
+      block_(core.block_idx),
+      order_(number_, cores_)
 {
+}
+
+inline std::string Core::name() const
+{
+    const Members members = members_of(launch_.kind);
+    const char* const unit = members.cubes == 0 || members.vectors == 0 ? "core "
+                             : cube_                      ? "AIC "
+                                                                       : "AIV ";
+    return unit + std::to_string(block_);
 }
 
 /* Return addresses of the functions that led here, innermost first. */
@@ -73,73 +75,51 @@ inline Site Core::here()
         }
         frame = next;
     }
-    const auto known = sites_.find(stack);
-    if (known != sites_.end()) {
-        return known->second;
-    }
-    const std::lock_guard<std::mutex> lock(launch_.mutex);
-    return sites_[stack] = launch_.sites.of(stack);
+    return launch_.sites.of(stack);
 }
 
-inline void Core::found(const char* rule, std::string text, Site other)
+inline void Core::found(const char* rule, std::string text, Site other, Place place)
 {
-    const std::lock_guard<std::mutex> lock(launch_.mutex);
-    launch_.report.add(Finding{rule, std::move(text), site_, other, core_.block_idx});
+    report_.add(Finding{rule, std::move(text), site_, other, step_, std::move(place)});
+}
+
+/* The core can do nothing sensible any more: it ends here, and the other ones go on. */
+inline void Core::stop()
+{
+    launch_.stopped = true;
+    core_.stop(&core_);
+    __builtin_trap(); /* the stream is not resumed */
+}
+
+inline void Core::refuse(const char* rule, const char* what)
+{
+    site_ = here();
+    found(rule, what);
+    stop();
 }
 
 inline void Core::instruction(pipe_t pipe)
 {
     site_ = here();
+    const bool cube_only = pipe == PIPE_M || pipe == PIPE_MTE1 || pipe == PIPE_FIX;
+    if (cube_ ? pipe == PIPE_V : cube_only) {
+        if (!kind_told_) {
+            found("core-kind", std::string("an instruction of pipe ") + name_of(pipe) + " on a " +
+                                   (cube_ ? "cube" : "vector") + " core, which has no such pipe");
+        }
+        stop();
+    }
+    if (pipe != PIPE_S) {
+        if (!started_ && !piped_) {
+            started_ = true; /* said once */
+            found("core-state", "an instruction before the core was initialised, by a TPipe or InitSocState");
+        }
+        running_ = true;
+    }
     event_ = order_.issue(pipe);
 }
 
 inline void Core::ordered(pipe_t earlier, pipe_t later) { order_.wait(later, order_.published(earlier)); }
-
-inline void Core::barrier(pipe_t pipe) { order_.barrier(pipe); }
-
-inline void Core::set_flag(HardEvent event, int32_t id)
-{
-    site_ = here();
-    if (id < 0 || id > 7) {
-        return found("flag-id", "SetFlag: event ids are 0 to 7");
-    }
-    Flag& flag = flags_[static_cast<uint32_t>(event)][id];
-    if (flag.set) {
-        found("flag-set-twice", "SetFlag: this flag is set already and nothing has waited for it", flag.site);
-    }
-    flag = Flag{true, site_, order_.published(ends_of(event).source)};
-}
-
-inline void Core::wait_flag(HardEvent event, int32_t id)
-{
-    site_ = here();
-    if (id < 0 || id > 7) {
-        return found("flag-id", "WaitFlag: event ids are 0 to 7");
-    }
-    Flag& flag = flags_[static_cast<uint32_t>(event)][id];
-    if (!flag.set) {
-        return found("flag-not-set", "WaitFlag: nothing has set this flag; the core would wait for ever");
-    }
-    flag.set = false;
-    order_.wait(ends_of(event).target, flag.clock);
-}
-
-/* A barrier of all cores begins with one of all pipes. */
-inline void Core::arrive()
-{
-    site_ = here();
-    const std::lock_guard<std::mutex> lock(launch_.mutex);
-    if (launch_.arrived.size() <= barriers_) {
-        launch_.arrived.emplace_back(cores_ * kPipes);
-    }
-    launch_.arrived[barriers_].join(order_.everything());
-}
-
-inline void Core::leave()
-{
-    const std::lock_guard<std::mutex> lock(launch_.mutex);
-    order_.wait_all(launch_.arrived[barriers_++]);
-}
 
 inline void Core::finish()
 {
@@ -151,12 +131,15 @@ inline void Core::finish()
             }
         }
     }
-    for (const auto& buffers : buffers_) {
-        for (const auto& entry : buffers) {
-            if (entry.second.state == Buffer::State::queued) {
-                site_ = entry.second.site;
-                found("queue-left-full", "a tensor was enqueued and never dequeued");
-            }
+    left_full();
+    if (!piped_ && running_) {
+        found("core-state", "the kernel ends without PipeBarrier<PIPE_ALL>, and no TPipe has one made");
+    }
+    for (const auto& entry : lines_) {
+        if (entry.second.dirty != 0) {
+            site_ = entry.second.dirty_by;
+            found("dirty-left", "writes GM through the scalar data cache, and nothing cleans the line: the "
+                                "bytes may never reach memory");
         }
     }
 }
@@ -188,23 +171,78 @@ inline void Core::touch(bool write, Hardware memory, uint64_t address, uint64_t 
     if (!inside(write, memory, address, bytes)) {
         return;
     }
-    const auto conflict = [&](const Record& earlier) {
+    if (memory == Hardware::GM) {
+        return touch_global(!write ? Use::read : atomic_ && pipe != PIPE_S ? Use::atomic : Use::write, address,
+                            bytes, pipe);
+    }
+    const Record now{event_, site_, step_.index, write ? Use::write : Use::read};
+    const auto check = [&](const Record& earlier, uint64_t begin, uint64_t end, const Shadow::Records&) {
         if (!order_.before(earlier.event, pipe)) {
-            const pipe_t other = static_cast<pipe_t>(earlier.event.pipe % kPipes);
-            const bool same_core = earlier.event.pipe / kPipes == event_.pipe / kPipes;
-            std::string text = std::string(write ? "writes " : "reads ") + name_of(memory) + " on pipe " +
-                               name_of(pipe) + " what " + (same_core ? "" : "another core's ") + "pipe " +
-                               name_of(other) + (earlier.write ? " writes" : " reads") +
-                               ", and nothing orders the two";
-            found("race", std::move(text), earlier.site);
+            conflict(now, earlier, memory, place_of(memory, begin, end - begin));
         }
     };
-    const Record now{event_, site_, write};
-    if (memory == Hardware::GM) {
-        const std::lock_guard<std::mutex> lock(launch_.global_mutex);
-        launch_.global.access(address, address + bytes, now, conflict);
+    local_[static_cast<uint32_t>(memory)].access(address, address + bytes, now, check);
+}
+
+inline void Core::touch_global(Use use, uint64_t address, uint64_t bytes, pipe_t pipe)
+{
+    const uint64_t end = address + bytes;
+    if (launch_.cached_lines != 0 && pipe != PIPE_S) {
+        dirty_lines(use == Use::read ? "reads GM" : "writes GM", address, end, true, use != Use::read);
+        if (use != Use::read) {
+            outdate(address, end, true);
+        }
+    }
+    const Record now{event_, site_, step_.index, use};
+    const auto check = [&](const Record& earlier, uint64_t begin, uint64_t until, const Shadow::Records& all) {
+        if (order_.before(earlier.event, pipe)) {
+            return;
+        }
+        bool updates = false; /* this core has read the bytes that it writes */
+        for (const Record& record : all) {
+            updates |= record.use() == Use::read && record.event.pipe / kPipes == number_;
+        }
+        const Place place = place_of(Hardware::GM, begin, until - begin);
+        if (earlier.event.pipe / kPipes == number_) {
+            conflict(now, earlier, Hardware::GM, place);
+        } else {
+            rivals(now, earlier, place, begin == address && until == end, updates);
+        }
+    };
+    launch_.global.access(address, end, now, check);
+}
+
+inline const char* verb_of(Use use)
+{
+    return use == Use::read ? "reads" : use == Use::write ? "writes" : "adds to";
+}
+
+/* Two instructions of this core. */
+inline void Core::conflict(const Record& now, const Record& earlier, Hardware memory, Place place)
+{
+    const auto pipe = [](const Record& record) { return static_cast<pipe_t>(record.event.pipe % kPipes); };
+    found("race", std::string(verb_of(now.use())) + " " + name_of(memory) + " on pipe " + name_of(pipe(now)) +
+                      " what pipe " + name_of(pipe(earlier)) + " " + verb_of(earlier.use()) +
+                      ", and nothing orders the two", earlier.site, std::move(place));
+}
+
+/* An instruction of this core and one of another. `same_bytes`: they touch the same ones; `updates`:
+ * this core has read them before. */
+inline void Core::rivals(const Record& now, const Record& earlier, Place place, bool same_bytes, bool updates)
+{
+    const std::string whose = launch_.cores[earlier.event.pipe / kPipes]->name();
+    const bool both_write = now.use() == Use::write && earlier.use() == Use::write;
+    const bool steps = now.step != Step::kNone && earlier.step != Step::kNone;
+    if (both_write && updates) {
+        found("race-update", "reads, changes and writes GM that " + whose + " writes too: one of the changes is lost",
+              earlier.site, std::move(place));
+    } else if (both_write && same_bytes && steps && earlier.site == now.site) {
+        found("race-tile", "the same tile is executed by two cores: tile " + std::to_string(earlier.step) + " of " +
+                               whose + " and tile " + std::to_string(now.step) + " of " + name() +
+                               " write the same bytes of GM", earlier.site, std::move(place));
     } else {
-        local_[static_cast<uint32_t>(memory)].access(address, address + bytes, now, conflict);
+        found("race", std::string(verb_of(now.use())) + " GM that " + whose + " " + verb_of(earlier.use()) +
+                          ", and nothing orders the two", earlier.site, std::move(place));
     }
 }
 
@@ -214,44 +252,103 @@ inline uint64_t usable_bytes(Hardware memory)
     return memory == Hardware::UB ? 188160 : memory == Hardware::L1 ? 524032 : memory_bytes(memory);
 }
 
-inline bool Core::inside(bool write, Hardware memory, uint64_t address, uint64_t bytes)
+/* On both sides of each argument: bytes that belong to nobody. */
+constexpr uint64_t kBand = 65536;
+
+inline bool Core::inside_global(bool write, uint64_t address, uint64_t bytes)
 {
-    const char* const verb = write ? "writes " : "reads ";
-    if (memory == Hardware::GM) {
-        for (const Region& region : launch_.regions) {
-            if (address >= region.begin && address + bytes <= region.end) {
-                return true;
-            }
-        }
-        if (launch_.regions.empty()) {
+    const Region* nearest = nullptr;
+    uint64_t least = ~uint64_t{0};
+    for (const Region& region : launch_.regions) {
+        if (address >= region.begin && address + bytes <= region.end) {
             return true;
         }
-        found("gm-bounds", std::string(verb) + std::to_string(bytes) + " bytes of GM that belong to no argument");
-        return false;
+        const uint64_t before = address < region.begin ? region.begin - address : 0;
+        const uint64_t after = address + bytes > region.end ? address + bytes - region.end : 0;
+        if (std::max(before, after) < least) {
+            least = std::max(before, after);
+            nearest = &region;
+        }
+    }
+    if (nearest == nullptr) {
+        return true;
+    }
+    const std::string verb = write ? "writes " : "reads ";
+    if (least > kBand / 2) {
+        found("gm-bounds", verb + std::to_string(bytes) + " bytes of GM, far from all arguments");
+        stop();
+    }
+    const uint64_t begin = nearest->begin;
+    found("gm-bounds", verb + "GM outside of " + nearest->name, kNoSite,
+          Place{kNoSite, nearest->name + ": " + bytes_of_to(address - begin, address + bytes - begin,
+                                                            nearest->end - begin)});
+    return false;
+}
+
+inline bool Core::inside(bool write, Hardware memory, uint64_t address, uint64_t bytes)
+{
+    if (memory == Hardware::GM) {
+        return inside_global(write, address, bytes);
+    }
+    const char* const verb = write ? "writes " : "reads ";
+    if ((memory == Hardware::UB) == (cube_)) {
+        found("core-kind", std::string(verb) + name_of(memory) + " on a " +
+                               (cube_ ? "cube" : "vector") + " core, which has none");
+        stop();
     }
     if (address + bytes > usable_bytes(memory) || address + bytes < address) {
         found("bounds", std::string(verb) + "bytes " + std::to_string(static_cast<int64_t>(address)) + " to " +
                             std::to_string(static_cast<int64_t>(address + bytes)) + " of " + name_of(memory) +
                             ", of which kernels may use " + std::to_string(usable_bytes(memory)));
+        if (address + bytes > memory_bytes(memory) || address + bytes < address) {
+            stop(); /* there is no such memory here either */
+        }
         return false;
     }
     Buffer* const buffer = buffer_of(memory, address);
     if (buffer == nullptr) {
         if (!buffers_[static_cast<uint32_t>(memory)].empty()) {
-            found("no-buffer", std::string(verb) + "bytes of " + name_of(memory) + " that no buffer has");
+            found("no-buffer", std::string(verb) + bytes_of_to(address, address + bytes, usable_bytes(memory)) +
+                                   " of " + name_of(memory) + ", which no buffer has");
         }
         return true;
     }
     if (address + bytes > buffer->end) {
         found("buffer-bounds", std::string(verb) + std::to_string(address + bytes - buffer->end) +
-                                   " bytes past the end of a buffer", buffer->site);
+                                   " bytes past the end of a buffer", kNoSite,
+              place_of(memory, address, bytes));
     }
     if (buffer->state == Buffer::State::idle) {
-        found("queue-idle", std::string(verb) + "a buffer of a queue that is not allocated", buffer->site);
+        found("queue-idle", std::string(verb) + "a buffer of a queue that is not allocated", kNoSite,
+              place_of(memory, address, bytes));
     } else if (buffer->state == Buffer::State::queued) {
-        found("queue-queued", std::string(verb) + "a tensor between EnQue and DeQue", buffer->site);
+        found("queue-queued", std::string(verb) + "a tensor between EnQue and DeQue", kNoSite,
+              place_of(memory, address, bytes));
     }
     return true;
+}
+
+inline Place Core::place_of(Hardware memory, uint64_t address, uint64_t bytes)
+{
+    if (memory == Hardware::GM) {
+        for (const Region& region : launch_.regions) {
+            if (address >= region.begin && address + bytes <= region.end) {
+                const uint64_t from = address - region.begin;
+                return Place{kNoSite, region.name + ": " + bytes_of_to(from, from + bytes, region.end - region.begin)};
+            }
+        }
+        return Place{};
+    }
+    const Buffer* const buffer = buffer_of(memory, address);
+    if (buffer == nullptr) {
+        return Place{};
+    }
+    const uint64_t from = address - buffer->begin;
+    std::string text = bytes_of_to(from, from + bytes, buffer->end - buffer->begin);
+    if (buffer->number > 1) {
+        text += ", buffer " + std::to_string(buffer->index) + " of " + std::to_string(buffer->number);
+    }
+    return Place{buffer->site, std::move(text)};
 }
 
 }  // namespace check

@@ -5,14 +5,19 @@
 #include <stdint.h>
 
 #include <array>
-#include <mutex>
+#include <map>
 #include <set>
 #include <string>
+#include <tuple>
 #include <unordered_map>
 #include <vector>
 
 namespace pypto_twin {
 namespace check {
+
+/* Where in the kernel an instruction stands: an index into Sites. */
+using Site = uint32_t;
+constexpr Site kNoSite = ~0u;
 
 /* Call stacks, each once: the places of instructions. A place is given out as a number. */
 class Sites {
@@ -20,16 +25,17 @@ public:
     static constexpr uint32_t kDepth = 6;
     using Stack = std::array<const void*, kDepth>;
 
-    uint32_t of(const Stack& stack)
+    Site of(const Stack& stack)
     {
-        const auto found = numbers_.try_emplace(stack, static_cast<uint32_t>(stacks_.size()));
+        const auto found = numbers_.try_emplace(stack, static_cast<Site>(stacks_.size()));
         if (found.second) {
             stacks_.push_back(stack);
         }
         return found.first->second;
     }
-    const Stack& stack(uint32_t site) const { return stacks_[site]; }
+    const Stack& stack(Site site) const { return stacks_[site]; }
 
+private:
     struct Hash {
         size_t operator()(const Stack& stack) const
         {
@@ -40,40 +46,88 @@ public:
             return hash ^ hash >> 32;
         }
     };
-    using Numbers = std::unordered_map<Stack, uint32_t, Hash>;
 
-private:
-    Numbers numbers_;
+    std::unordered_map<Stack, Site, Hash> numbers_;
     std::vector<Stack> stacks_;
+};
+
+/* A step of a core's loop: the `index`-th tensor that the queue of `queue` (where InitBuffer made it)
+ * has given out. */
+struct Step {
+    static constexpr uint32_t kNone = (1u << 30) - 1;
+
+    uint32_t index = kNone;
+    Site queue = kNoSite;
+};
+
+/* The memory that a finding is about. `buffer`: of the InitBuffer, for a buffer of a TPipe. */
+struct Place {
+    Site buffer = kNoSite;
+    std::string text;
 };
 
 /* One broken rule. `rule` is its id; `other` is the second place that takes part, if any. */
 struct Finding {
     const char* rule;
     std::string text;
-    uint32_t site;
-    uint32_t other;
-    int64_t core;
+    Site site = kNoSite;
+    Site other = kNoSite;
+    Step step;
+    Place place;
+
+    using Key = std::tuple<std::string, Site, Site, Site>;
+    Key key() const { return Key{rule, site, other, place.buffer}; }
 };
 
-constexpr uint32_t kNoSite = ~0u;
+/* Findings of one rule at the same places of the kernel: the first, and how often. */
+struct Group {
+    Finding first;
+    std::set<uint32_t> steps; /* of one core */
+    std::vector<uint32_t> cores;
+    uint64_t tiles = 0;
+};
 
-/* The findings of a launch, each pair of places once. */
+/* The findings of a core, or of all cores, in the order in which they were made. */
 class Report {
 public:
-    void add(const Finding& finding)
+    /* False when the same was found before. */
+    bool add(Finding finding)
     {
-        if (findings_.size() < kMost && seen_.insert({finding.rule, finding.site, finding.other}).second) {
-            findings_.push_back(finding);
+        const auto known = numbers_.find(finding.key());
+        if (known != numbers_.end()) {
+            groups_[known->second].steps.insert(finding.step.index);
+            return false;
+        }
+        if (groups_.size() < kMost) {
+            numbers_.emplace(finding.key(), groups_.size());
+            const uint32_t step = finding.step.index;
+            groups_.push_back(Group{std::move(finding), {step}, {}, 0});
+        }
+        return true;
+    }
+
+    /* Takes the findings of `core` in; to be called core by core. */
+    void merge(uint32_t core, const Report& found)
+    {
+        for (const Group& group : found.groups_) {
+            const auto known = numbers_.try_emplace(group.first.key(), groups_.size());
+            if (known.second) {
+                groups_.push_back(Group{group.first, {}, {}, 0});
+            }
+            Group& whole = groups_[known.first->second];
+            whole.cores.push_back(core);
+            whole.tiles += group.steps.size() - group.steps.count(Step::kNone);
         }
     }
-    const std::vector<Finding>& findings() const { return findings_; }
+
+    bool empty() const { return groups_.empty(); }
+    const std::vector<Group>& groups() const { return groups_; }
 
 private:
-    static constexpr size_t kMost = 64;
+    static constexpr size_t kMost = 64; /* of a core */
 
-    std::set<std::tuple<std::string, uint32_t, uint32_t>> seen_;
-    std::vector<Finding> findings_;
+    std::map<Finding::Key, size_t> numbers_;
+    std::vector<Group> groups_;
 };
 
 }  // namespace check

@@ -313,7 +313,7 @@ private:
     uint32_t operands_ = 0;
 };
 
-inline bool Core::is_cube() const { return core_.is_cube != 0; }
+inline bool Core::is_cube() const { return cube_; }
 
 inline uint64_t Core::place(TPosition position, uint64_t address) const
 {
@@ -329,7 +329,8 @@ inline void Core::broken(const char* rule, std::string text, const Tensor* of)
     if (of != nullptr && memory_of(of->position) != Hardware::GM) {
         buffer = buffer_of(memory_of(of->position), place(of->position, of->address));
     }
-    found(rule, std::move(text), buffer == nullptr ? kNoSite : buffer->site);
+    kind_told_ |= std::strcmp(rule, "core-kind") == 0;
+    found(rule, std::move(text), kNoSite, Place{buffer == nullptr ? kNoSite : buffer->site, ""});
 }
 
 inline bool Core::obeys(const Call& call) { return Rules(*this, call).obeyed(); }

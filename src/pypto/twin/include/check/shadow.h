@@ -5,26 +5,36 @@
 #include <map>
 
 #include "order.h"
+#include "report.h"
 
 namespace pypto_twin {
 namespace check {
 
-/* Where in the kernel an instruction stands: an index into Sites. */
-using Site = uint32_t;
+/* How an instruction uses bytes. Atomic updates of the same bytes need no order between them. */
+enum class Use : uint8_t { read, write, atomic };
 
-/* An instruction that has read or written the bytes of a range. */
+/* An instruction that has used the bytes of a range, in a step (Step) of its core's loop. */
 struct Record {
     Event event;
     Site site;
-    bool write;
+    uint32_t step : 30;
+    uint32_t use_bits : 2;
+
+    Record(Event of, Site at, uint32_t in_step, Use how)
+        : event(of), site(at), step(in_step), use_bits(static_cast<uint32_t>(how))
+    {
+    }
+    Use use() const { return static_cast<Use>(use_bits); }
 };
 
-/* For each byte of a memory the accesses that still matter: the last write, and the last read of
- * each pipe since. Bytes side by side with the same history are one range. */
+/* For each byte of a memory the accesses that still matter: the last write, and the last read and the
+ * last atomic update of each pipe since. Bytes side by side with the same history are one range. */
 class Shadow {
 public:
-    /* Calls conflict(record) for each earlier access to a byte of [begin, end) that this one must
-     * follow, then takes note of it. */
+    using Records = std::vector<Record>;
+
+    /* Calls conflict(record, range_begin, range_end, records) for each earlier access to bytes of
+     * [begin, end) that this one must follow, then takes note of it. */
     template <typename Conflict>
     void access(uint64_t begin, uint64_t end, const Record& now, const Conflict& conflict)
     {
@@ -34,11 +44,12 @@ public:
         uint64_t covered = begin; /* up to here there are ranges */
         while (at != ranges_.end() && at->first < end) {
             for (const Record& record : at->second.records) {
-                if ((record.write || now.write) && !(record.event == now.event)) {
-                    conflict(record);
+                const bool alike = record.use() == now.use() && now.use() != Use::write;
+                if (!alike && !(record.event == now.event)) {
+                    conflict(record, at->first, at->second.end, at->second.records);
                 }
             }
-            if (now.write) {
+            if (now.use() == Use::write) {
                 at = ranges_.erase(at);
                 continue;
             }
@@ -49,7 +60,7 @@ public:
             covered = at->second.end;
             ++at;
         }
-        if (now.write) {
+        if (now.use() == Use::write) {
             ranges_.emplace_hint(at, begin, Range{end, {now}});
         } else if (covered < end) {
             ranges_.emplace_hint(at, covered, Range{end, {now}});
@@ -59,7 +70,7 @@ public:
 private:
     struct Range {
         uint64_t end;
-        std::vector<Record> records;
+        Records records;
     };
     using Ranges = std::map<uint64_t, Range>;
 
@@ -79,11 +90,11 @@ private:
         return ranges_.emplace_hint(after, where, std::move(rest));
     }
 
-    /* A read takes the place of the pipe's earlier one. */
-    static void note(std::vector<Record>& records, const Record& now)
+    /* A read takes the place of the pipe's earlier one, an update likewise. */
+    static void note(Records& records, const Record& now)
     {
         for (Record& record : records) {
-            if (!record.write && record.event.pipe == now.event.pipe) {
+            if (record.use() == now.use() && record.event.pipe == now.event.pipe) {
                 record = now;
                 return;
             }
