@@ -7,7 +7,7 @@ import torch
 
 from pypto.compiler import Compilation
 from pypto.error import VerifyError
-from tests.ops.batch import Batch, Variant, make_function
+from tests.ops.batch import Batch, Variant, make_function, runtime
 from tests.ops.checks import HEADER
 
 TENSOR = "pypto.Tensor([D], pypto.DT_FP32)"
@@ -25,6 +25,7 @@ def careless() -> Variant:
         without = property(lambda self: text(self).replace("PipeBarrier<PIPE_V>();", ""))
         patch.setattr(Compilation, "ascendc", without)
         batch.build()
+    runtime()  # compiled while the compiler is on PATH
     return variant
 
 

@@ -49,8 +49,8 @@ _HELP = {
     "mask-bits": "a mask has one bit for each lane of a repeat",
     "mask-mode": "SetMaskNorm first, or isSetMask = false with SetVectorMask",
     "overlap": "use another buffer for the result, or start both at the same element",
-    "kernel-kind": "state the kind that the kernel needs: __mix__(0, 1) for vector cores that wait for "
-    "one another",
+    "kernel-kind": "state the kind that the kernel needs: __mix__(0, 1) for vector cores that wait "
+    "for one another",
     "core-state": "begin with a TPipe; or with InitSocState() and end with PipeBarrier<PIPE_ALL>()",
     "sync-all": "every core of the launch calls SyncAll equally often, those without work too",
     "queue-full": "free a tensor of the queue first, or give InitBuffer more buffers",
@@ -105,7 +105,7 @@ class Finding(Record):
 
 def read_findings(library: ctypes.CDLL, path: str, source: str) -> list[Finding]:
     """What this thread's launches of the binary ``library``, loaded from ``path``, have found since
-    it was asked last, in the order of cores and of the program. ``source``: the file of its text."""
+    it was asked last: by cores, then in program order. ``source``: the file of its text."""
     take = library.pypto_check_report
     take.restype = ctypes.c_char_p
     rows = [line.split("\t") for line in take().decode().splitlines()]
