@@ -37,6 +37,14 @@ struct Drain {
     bool integers;
     bool rows; /* row-major, else NZ */
 };
+
+/* Of how many columns nSize is a multiple; 0: any number. */
+template <const AscendC::FixpipeConfig& config>
+constexpr int64_t nz_step(const AscendC::FixpipeParamsV220& params)
+{
+    return config.format == AscendC::CO2Layout::ROW_MAJOR ? 0 : params.isChannelSplit ? 8 : 16;
+}
+
 PYPTO_SHARED void drain(const Drain& what, const AscendC::FixpipeParamsV220& params);
 
 }  // namespace pypto_twin
@@ -55,6 +63,7 @@ PYPTO_INLINE void Fixpipe(const GlobalTensor<T>& dst, const LocalTensor<U>& src,
 {
     using namespace pypto_twin;
     PYPTO_TWIN_FIX_TYPES(T, U);
+    PYPTO_RULES(Fixpipe_L0C_GM, bytes(dst, 1).bytes(src, 64).fields(params).value(nz_step<config>(params)));
     drain(Drain{place_of(dst), place_of(src), Place{nullptr, TPosition::A1}, fix_type<T, U>(),
                 is_same<U, int32_t>, config.format == CO2Layout::ROW_MAJOR},
           params);
@@ -65,6 +74,8 @@ PYPTO_INLINE void Fixpipe(const GlobalTensor<T>& dst, const LocalTensor<U>& src,
 {
     using namespace pypto_twin;
     PYPTO_TWIN_FIX_TYPES(T, U);
+    PYPTO_RULES(Fixpipe_L0C_GM_vector_quant, bytes(dst, 1).bytes(src, 64).bytes(scales, 8).fields(params)
+                                                 .value(nz_step<config>(params)));
     drain(Drain{place_of(dst), place_of(src), place_of(scales), fix_type<T, U>(), is_same<U, int32_t>,
                 config.format == CO2Layout::ROW_MAJOR},
           params);
@@ -77,6 +88,7 @@ PYPTO_INLINE void Fixpipe(const LocalTensor<T>& dst, const LocalTensor<U>& src,
 {
     using namespace pypto_twin;
     PYPTO_TWIN_FIX_TYPES(T, U);
+    PYPTO_RULES(Fixpipe_L0C_L1, bytes(dst, 32).bytes(src, 64).fields(params).value(nz_step<config>(params)));
     static_assert(config.format == CO2Layout::NZ && !is_same<T, U>,
                   "Fixpipe to L1: with CFG_NZ, and to a narrower type");
     drain(Drain{place_of(dst), place_of(src), Place{nullptr, TPosition::A1}, fix_type<T, U>(),
@@ -89,6 +101,7 @@ PYPTO_INLINE void Fixpipe(const LocalTensor<T>& dst, const LocalTensor<U>& src,
 {
     using namespace pypto_twin;
     PYPTO_TWIN_FIX_TYPES(T, U);
+    PYPTO_RULES(Fixpipe_L0C_L1, bytes(dst, 32).bytes(src, 64).fields(params).value(nz_step<config>(params)));
     static_assert(config.format == CO2Layout::NZ && !is_same<T, U>,
                   "Fixpipe to L1: with CFG_NZ, and to a narrower type");
     drain(Drain{place_of(dst), place_of(src), place_of(scales), fix_type<T, U>(), is_same<U, int32_t>,

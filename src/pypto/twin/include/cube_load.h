@@ -35,6 +35,17 @@ PYPTO_INLINE Place place_of(const AscendC::GlobalTensor<T>& tensor)
     return Place{bytes_at(tensor.GetPhyAddr()), AscendC::TPosition::GM};
 }
 
+/* As whole bytes, where two elements share one: the table knows the copies for these only. */
+template <typename T>
+PYPTO_INLINE auto whole_bytes(const AscendC::LocalTensor<T>& tensor)
+{
+    if constexpr (is_same<T, int4b_t>) {
+        return tensor.template ReinterpretCast<int8_t>();
+    } else {
+        return tensor;
+    }
+}
+
 /* `size`: bytes of an element; `bits` of one. */
 PYPTO_SHARED void nd_to_nz(Place dst, Place src, uint32_t size, const AscendC::Nd2NzParams& params);
 PYPTO_SHARED void nz_to_nd(Place dst, Place src, uint32_t size, const AscendC::Nz2NdParamsFull& params);
@@ -57,6 +68,9 @@ template <typename T>
 PYPTO_INLINE void DataCopy(const LocalTensor<T>& dst, const GlobalTensor<T>& src, const Nd2NzParams& params)
 {
     PYPTO_TWIN_TYPES("DataCopy (nd2nz)", T, PYPTO_TWIN_ND);
+    if (pypto_twin::memory_of(dst.Position()) != Hardware::UB) {
+        PYPTO_RULES(DataCopy_nd2nz_GM_L1, bytes(dst, 32).bytes(src, 1).fields(params));
+    }
     pypto_twin::nd_to_nz(pypto_twin::place_of(dst), pypto_twin::place_of(src), sizeof(T), params);
 }
 template <typename T>
@@ -64,6 +78,7 @@ PYPTO_INLINE void DataCopy(const GlobalTensor<T>& dst, const LocalTensor<T>& src
                            const Nz2NdParamsFull& params)
 {
     PYPTO_TWIN_TYPES("DataCopy (nz2nd)", T, PYPTO_TWIN_ND);
+    PYPTO_RULES(DataCopy_nz2nd_UB_GM, bytes(dst, 1).bytes(src, 32).fields(params));
     pypto_twin::nz_to_nd(pypto_twin::place_of(dst), pypto_twin::place_of(src), sizeof(T), params);
 }
 
@@ -71,6 +86,7 @@ PYPTO_INLINE void DataCopy(const GlobalTensor<T>& dst, const LocalTensor<T>& src
 PYPTO_INLINE void DataCopy(const LocalTensor<float>& dst, const LocalTensor<half>& src,
                            const DataCopyParams& params)
 {
+    PYPTO_RULES(DataCopy_L1_C2_convert, bytes(dst, 64).bytes(src, 32));
     pypto_twin::widen_bias(pypto_twin::place_of(dst), pypto_twin::place_of(src), params);
 }
 
@@ -80,6 +96,8 @@ PYPTO_INLINE void LoadData(const LocalTensor<T>& dst, const LocalTensor<T>& src,
                            const LoadData2DParams& params)
 {
     PYPTO_TWIN_TYPES("LoadData", T, PYPTO_TWIN_FRACTAL);
+    PYPTO_RULES(LoadData2D_L1_L0, bytes(pypto_twin::whole_bytes(dst), 512)
+                                      .bytes(pypto_twin::whole_bytes(src), 512).fields(params));
     constexpr uint32_t bits = pypto_twin::is_same<T, int4b_t> ? 4 : sizeof(T) * 8;
     pypto_twin::load_fractals(pypto_twin::place_of(dst), pypto_twin::place_of(src), bits, params);
 }
@@ -88,6 +106,10 @@ PYPTO_INLINE void LoadData(const LocalTensor<T>& dst, const GlobalTensor<T>& src
                            const LoadData2DParams& params)
 {
     PYPTO_TWIN_TYPES("LoadData", T, PYPTO_TWIN_FRACTAL);
+    if (pypto_twin::memory_of(dst.Position()) != Hardware::L0A &&
+        pypto_twin::memory_of(dst.Position()) != Hardware::L0B) {
+        PYPTO_RULES(LoadData2D_GM_L1, bytes(dst, 512).bytes(src, 512).fields(params));
+    }
     constexpr uint32_t bits = pypto_twin::is_same<T, int4b_t> ? 4 : sizeof(T) * 8;
     pypto_twin::load_fractals(pypto_twin::place_of(dst), pypto_twin::place_of(src), bits, params);
 }
@@ -97,6 +119,8 @@ PYPTO_INLINE void LoadDataWithTranspose(const LocalTensor<T>& dst, const LocalTe
                                         const LoadData2dTransposeParams& params)
 {
     PYPTO_TWIN_TYPES("LoadDataWithTranspose", T, PYPTO_TWIN_FRACTAL);
+    PYPTO_RULES(LoadDataWithTranspose, bytes(pypto_twin::whole_bytes(dst), 512)
+                                           .bytes(pypto_twin::whole_bytes(src), 512).fields(params));
     constexpr uint32_t bits = pypto_twin::is_same<T, int4b_t> ? 4 : sizeof(T) * 8;
     pypto_twin::load_squares(pypto_twin::place_of(dst), pypto_twin::place_of(src), bits, params);
 }
@@ -107,6 +131,7 @@ PYPTO_INLINE void LoadData(const LocalTensor<T>& dst, const LocalTensor<T>& src,
                            const LoadData3DParamsV2<T>& params)
 {
     PYPTO_TWIN_TYPES("LoadData (3D)", T, half, bfloat16_t, float, int8_t, int32_t, uint32_t);
+    PYPTO_RULES(LoadData3DV2_L1_L0, bytes(dst, 512).bytes(src, 32).fields(params));
     pypto_twin::load_image(pypto_twin::place_of(dst), pypto_twin::place_of(src), sizeof(T), params,
                            pypto_twin::raw_bits(params.padValue));
 }
@@ -140,6 +165,7 @@ template <typename T>
 PYPTO_INLINE void Fill(const LocalTensor<T>& dst, const InitConstValueParams<T>& params)
 {
     PYPTO_TWIN_TYPES("Fill", T, half, bfloat16_t, int16_t, uint16_t, float, int32_t, uint32_t);
+    PYPTO_RULES(Fill_L1_L0, bytes(dst, 32).fields(params));
     pypto_twin::fill_blocks(pypto_twin::place_of(dst), sizeof(T), pypto_twin::raw_bits(params.initValue),
                             params.repeatTimes, params.blockNum, params.dstGap);
 }

@@ -51,6 +51,7 @@ PYPTO_INLINE void Mmad(const LocalTensor<T>& c, const LocalTensor<U>& a, const L
     static_assert(type != CubeType::none,
                   "Mmad: float = half * half, bfloat16_t * bfloat16_t, float * float; "
                   "int32_t = int8_t * int8_t, int4b_t * int4b_t");
+    PYPTO_RULES(Mmad, bytes(c, 1024).bytes(a, 512).bytes(b, 512).fields(params));
     const Place table{params.cmatrixSource ? memory_base(TPosition::C2) : nullptr, TPosition::C2};
     multiply(type, place_of(c), place_of(a), place_of(b), table, params);
 }
@@ -65,6 +66,7 @@ PYPTO_INLINE void Mmad(const LocalTensor<T>& c, const LocalTensor<U>& a, const L
     static_assert(type != CubeType::none && is_same<T, V>,
                   "Mmad: float = half * half, bfloat16_t * bfloat16_t, float * float; "
                   "int32_t = int8_t * int8_t, int4b_t * int4b_t; the bias is of the result's type");
+    PYPTO_RULES(Mmad_bias, bytes(c, 1024).bytes(a, 512).bytes(b, 512).bytes(bias, 64).fields(params));
     multiply(type, place_of(c), place_of(a), place_of(b), place_of(bias), params);
 }
 

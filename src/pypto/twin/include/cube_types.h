@@ -5,7 +5,7 @@
 #ifndef PYPTO_TWIN_CUBE_TYPES_H
 #define PYPTO_TWIN_CUBE_TYPES_H
 
-#include "types.h"
+#include "rules.h"
 
 /* What Fixpipe does to a value: B8 is int8_t or uint8_t; V: a scale for each column. */
 enum QuantMode_t {
@@ -27,19 +27,20 @@ using ::QuantMode_t;
 /* Row-major matrices in global memory to NZ. Strides of the source in elements; of a strip of C0
  * columns and of a row in 32 bytes; from one matrix to the next in elements. */
 struct Nd2NzParams {
-    uint16_t ndNum = 0;
-    uint16_t nValue = 0; /* rows */
-    uint16_t dValue = 0; /* columns */
-    uint16_t srcNdMatrixStride = 0;
-    uint16_t srcDValue = 0; /* row pitch */
-    uint16_t dstNzC0Stride = 0;
-    uint16_t dstNzNStride = 0;
-    uint16_t dstNzMatrixStride = 0;
+    pypto_twin::Field16 ndNum = 0;
+    pypto_twin::Field16 nValue = 0; /* rows */
+    pypto_twin::Field16 dValue = 0; /* columns */
+    pypto_twin::Field16 srcNdMatrixStride = 0;
+    pypto_twin::Field16 srcDValue = 0; /* row pitch */
+    pypto_twin::Field16 dstNzC0Stride = 0;
+    pypto_twin::Field16 dstNzNStride = 0;
+    pypto_twin::Field16 dstNzMatrixStride = 0;
 
     constexpr Nd2NzParams() = default;
-    constexpr Nd2NzParams(uint16_t matrices, uint16_t rows, uint16_t columns, uint16_t matrixStride,
-                          uint16_t rowPitch, uint16_t c0Stride, uint16_t rowStride,
-                          uint16_t nzMatrixStride)
+    constexpr Nd2NzParams(pypto_twin::Field16 matrices, pypto_twin::Field16 rows,
+                          pypto_twin::Field16 columns, pypto_twin::Field16 matrixStride,
+                          pypto_twin::Field16 rowPitch, pypto_twin::Field16 c0Stride,
+                          pypto_twin::Field16 rowStride, pypto_twin::Field16 nzMatrixStride)
         : ndNum(matrices),
           nValue(rows),
           dValue(columns),
@@ -54,17 +55,19 @@ struct Nd2NzParams {
 
 /* NZ with strips of 16 columns in the UB to row-major matrices in global memory. */
 struct Nz2NdParamsFull {
-    uint16_t ndNum = 1;
-    uint16_t nValue = 0; /* rows */
-    uint16_t dValue = 0; /* columns, a multiple of 16 */
-    uint16_t srcNdMatrixStride = 1; /* 256 elements */
-    uint16_t srcNStride = 0;        /* strip to strip, 16 elements */
-    uint16_t dstDStride = 0;        /* row pitch, elements */
-    uint16_t dstNdMatrixStride = 1; /* elements */
+    pypto_twin::Field16 ndNum = 1;
+    pypto_twin::Field16 nValue = 0; /* rows */
+    pypto_twin::Field16 dValue = 0; /* columns, a multiple of 16 */
+    pypto_twin::Field16 srcNdMatrixStride = 1; /* 256 elements */
+    pypto_twin::Field16 srcNStride = 0;        /* strip to strip, 16 elements */
+    pypto_twin::Field16 dstDStride = 0;        /* row pitch, elements */
+    pypto_twin::Field16 dstNdMatrixStride = 1; /* elements */
 
     constexpr Nz2NdParamsFull() = default;
-    constexpr Nz2NdParamsFull(uint16_t matrices, uint16_t rows, uint16_t columns, uint16_t matrixStride,
-                              uint16_t stripStride, uint16_t rowPitch, uint16_t ndMatrixStride)
+    constexpr Nz2NdParamsFull(pypto_twin::Field16 matrices, pypto_twin::Field16 rows,
+                              pypto_twin::Field16 columns, pypto_twin::Field16 matrixStride,
+                              pypto_twin::Field16 stripStride, pypto_twin::Field16 rowPitch,
+                              pypto_twin::Field16 ndMatrixStride)
         : ndNum(matrices),
           nValue(rows),
           dValue(columns),
@@ -78,17 +81,18 @@ struct Nz2NdParamsFull {
 
 /* Indices, strides and gaps in fractals; a stride from start to start, a gap from end to start. */
 struct LoadData2DParams {
-    uint16_t startIndex = 0;
-    uint16_t dstGap = 0;
-    uint16_t srcStride = 0;
+    pypto_twin::Field16 startIndex = 0;
+    pypto_twin::Field16 dstGap = 0;
+    pypto_twin::Field16 srcStride = 0;
     bool ifTranspose = false;
-    uint8_t repeatTimes = 0;
-    uint8_t sid = 0;
-    uint8_t addrMode = 0; /* 1: the source descends from startIndex */
+    pypto_twin::Field8 repeatTimes = 0;
+    pypto_twin::Field8 sid = 0;
+    pypto_twin::Field8 addrMode = 0; /* 1: the source descends from startIndex */
 
     constexpr LoadData2DParams() = default;
-    constexpr LoadData2DParams(uint16_t start, uint8_t repeats, uint16_t stride, uint8_t id, uint16_t gap,
-                               bool transpose, uint8_t mode)
+    constexpr LoadData2DParams(pypto_twin::Field16 start, pypto_twin::Field8 repeats,
+                               pypto_twin::Field16 stride, pypto_twin::Field8 id, pypto_twin::Field16 gap,
+                               bool transpose, pypto_twin::Field8 mode)
         : startIndex(start),
           dstGap(gap),
           srcStride(stride),
@@ -103,16 +107,17 @@ struct LoadData2DParams {
 /* startIndex and srcStride in square blocks. dstGap: end of a block's first fractal to the first of the
  * next block; dstFracGap: between the fractals of a block; both in fractals. */
 struct LoadData2dTransposeParams {
-    uint16_t startIndex = 0;
-    uint8_t repeatTimes = 0;
-    uint16_t srcStride = 0;
-    uint16_t dstGap = 0;
-    uint16_t dstFracGap = 0;
-    uint8_t addrMode = 0;
+    pypto_twin::Field16 startIndex = 0;
+    pypto_twin::Field8 repeatTimes = 0;
+    pypto_twin::Field16 srcStride = 0;
+    pypto_twin::Field16 dstGap = 0;
+    pypto_twin::Field16 dstFracGap = 0;
+    pypto_twin::Field8 addrMode = 0;
 
     constexpr LoadData2dTransposeParams() = default;
-    constexpr LoadData2dTransposeParams(uint16_t start, uint8_t repeats, uint16_t stride, uint16_t gap,
-                                        uint16_t fractalGap, uint8_t mode = 0)
+    constexpr LoadData2dTransposeParams(pypto_twin::Field16 start, pypto_twin::Field8 repeats,
+                                        pypto_twin::Field16 stride, pypto_twin::Field16 gap,
+                                        pypto_twin::Field16 fractalGap, pypto_twin::Field8 mode = 0)
         : startIndex(start),
           repeatTimes(repeats),
           srcStride(stride),
@@ -132,19 +137,19 @@ namespace pypto_twin {
 /* An image in L1 (channel strip, row, column, C0 channels) and the part of its patch matrix to take. */
 struct Image {
     uint8_t padList[4] = {0, 0, 0, 0}; /* left, right, top, bottom */
-    uint16_t l1H = 0;
-    uint16_t l1W = 0;
-    uint16_t channelSize = 0;
-    uint16_t kExtension = 0; /* columns */
-    uint16_t mExtension = 0; /* rows */
-    uint16_t kStartPt = 0;
-    uint16_t mStartPt = 0;
-    uint8_t strideW = 1;
-    uint8_t strideH = 1;
-    uint8_t filterW = 1;
-    uint8_t filterH = 1;
-    uint8_t dilationFilterW = 1;
-    uint8_t dilationFilterH = 1;
+    Field16 l1H = 0;
+    Field16 l1W = 0;
+    Field16 channelSize = 0;
+    Field16 kExtension = 0; /* columns */
+    Field16 mExtension = 0; /* rows */
+    Field16 kStartPt = 0;
+    Field16 mStartPt = 0;
+    Field8 strideW = 1;
+    Field8 strideH = 1;
+    Field8 filterW = 1;
+    Field8 filterH = 1;
+    Field8 dilationFilterW = 1;
+    Field8 dilationFilterH = 1;
     bool enTranspose = false;
     bool enSmallK = false;
     bool filterSizeW = false; /* the filter is 256 wider */
@@ -162,21 +167,22 @@ struct LoadData3DParamsV2 : pypto_twin::Image {
 };
 
 struct LoadDataRepeatParam {
-    uint16_t repeatStride = 0;
-    uint8_t repeatTime = 1;
-    uint8_t repeatMode = 0;
+    pypto_twin::Field16 repeatStride = 0;
+    pypto_twin::Field8 repeatTime = 1;
+    pypto_twin::Field8 repeatMode = 0;
 };
 
 /* blockNum and dstGap in blocks: 32 bytes in L1, 512 in L0. */
 template <typename T>
 struct InitConstValueParams {
-    uint16_t repeatTimes = 0;
-    uint16_t blockNum = 0;
-    uint16_t dstGap = 0;
+    pypto_twin::Field16 repeatTimes = 0;
+    pypto_twin::Field16 blockNum = 0;
+    pypto_twin::Field16 dstGap = 0;
     T initValue = static_cast<T>(0);
 
     constexpr InitConstValueParams() = default;
-    constexpr InitConstValueParams(uint16_t repeats, uint16_t blocks, uint16_t gap, T value)
+    constexpr InitConstValueParams(pypto_twin::Field16 repeats, pypto_twin::Field16 blocks,
+                                   pypto_twin::Field16 gap, T value)
         : repeatTimes(repeats), blockNum(blocks), dstGap(gap), initValue(value)
     {
     }
@@ -184,15 +190,15 @@ struct InitConstValueParams {
 
 /* Real sizes; m == 1 reads A as a vector. isBias, fmOffset and en* have no meaning on this target. */
 struct MmadParams {
-    uint16_t m = 0;
-    uint16_t n = 0;
-    uint16_t k = 0;
+    pypto_twin::Field16 m = 0;
+    pypto_twin::Field16 n = 0;
+    pypto_twin::Field16 k = 0;
     bool isBias = false;
     int32_t fmOffset = 0;
     bool enSsparse = false;
     bool enWinogradA = false;
     bool enWinogradB = false;
-    uint8_t unitFlag = 0;         /* 0 off, 2 keep, 3 flip */
+    pypto_twin::Field8 unitFlag = 0;         /* 0 off, 2 keep, 3 flip */
     bool kDirectionAlign = false; /* float: K of A is rounded up to 16, not to 8 */
     bool cmatrixSource = false;   /* start from the bias table */
     bool cmatrixInitVal = true;   /* start from zero */
@@ -209,20 +215,39 @@ inline constexpr FixpipeConfig CFG_NZ{CO2Layout::NZ};
 inline constexpr FixpipeConfig CFG_ROW_MAJOR{CO2Layout::ROW_MAJOR};
 
 struct FixpipeParamsV220 {
-    uint16_t nSize = 0;
-    uint16_t mSize = 0;
-    uint16_t srcStride = 0; /* 16 values of L0C: the rows of its strips */
-    uint32_t dstStride = 0; /* row-major: pitch in elements; NZ: strip to strip in 32 bytes */
+    pypto_twin::Field16 nSize = 0;
+    pypto_twin::Field16 mSize = 0;
+    pypto_twin::Field16 srcStride = 0; /* 16 values of L0C: the rows of its strips */
+    pypto_twin::Field32 dstStride = 0; /* row-major: pitch in elements; NZ: strip to strip in 32 bytes */
     QuantMode_t quantPre = NoQuant;
     uint64_t deqScalar = 0; /* bits 0..31 scale, 37..45 offset, 46 int8_t (else uint8_t) */
-    uint16_t ndNum = 1;
-    uint16_t srcNdStride = 0; /* 256 values of L0C */
-    uint16_t dstNdStride = 0; /* elements */
+    pypto_twin::Field16 ndNum = 1;
+    pypto_twin::Field16 srcNdStride = 0; /* 256 values of L0C */
+    pypto_twin::Field16 dstNdStride = 0; /* elements */
     bool reluEn = false;
-    uint8_t unitFlag = 0;
+    pypto_twin::Field8 unitFlag = 0;
     bool isChannelSplit = false; /* float to NZ: strips of 8 columns */
 };
 
 }  // namespace AscendC
+
+PYPTO_FIELDS(Nd2NzParams, wide(p.ndNum), wide(p.nValue), wide(p.dValue), wide(p.srcNdMatrixStride),
+             wide(p.srcDValue), wide(p.dstNzC0Stride), wide(p.dstNzNStride), wide(p.dstNzMatrixStride))
+PYPTO_FIELDS(Nz2NdParamsFull, wide(p.ndNum), wide(p.nValue), wide(p.dValue), wide(p.srcNdMatrixStride),
+             wide(p.srcNStride), wide(p.dstDStride), wide(p.dstNdMatrixStride))
+PYPTO_FIELDS(LoadData2DParams, wide(p.startIndex), wide(p.repeatTimes), wide(p.srcStride), wide(p.sid),
+             wide(p.dstGap), wide(p.ifTranspose), wide(p.addrMode))
+PYPTO_FIELDS(LoadData2dTransposeParams, wide(p.startIndex), wide(p.repeatTimes), wide(p.srcStride),
+             wide(p.dstGap), wide(p.dstFracGap), wide(p.addrMode))
+PYPTO_FIELDS(MmadParams, wide(p.m), wide(p.n), wide(p.k), wide(p.unitFlag), wide(p.kDirectionAlign),
+             wide(p.cmatrixSource), wide(p.cmatrixInitVal))
+PYPTO_FIELDS(FixpipeParamsV220, wide(p.nSize), wide(p.mSize), wide(p.srcStride), wide(p.dstStride),
+             wide(p.deqScalar), wide(p.ndNum), wide(p.srcNdStride), wide(p.dstNdStride), wide(p.reluEn),
+             wide(p.unitFlag), wide(p.isChannelSplit))
+PYPTO_TEMPLATE_FIELDS(LoadData3DParamsV2, wide(p.l1H), wide(p.l1W), wide(p.channelSize), wide(p.kExtension),
+                      wide(p.mExtension), wide(p.kStartPt), wide(p.mStartPt), wide(p.strideW),
+                      wide(p.strideH), wide(p.filterW), wide(p.filterH), wide(p.dilationFilterW),
+                      wide(p.dilationFilterH), wide(p.enTranspose), wide(p.enSmallK))
+PYPTO_TEMPLATE_FIELDS(InitConstValueParams, wide(p.repeatTimes), wide(p.blockNum), wide(p.dstGap))
 
 #endif

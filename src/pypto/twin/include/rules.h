@@ -281,9 +281,11 @@ PYPTO_HIDDEN bool obeys(Core* core, const Call& call);
 
 /* Beside a struct of parameters `p`: what it was given, in the order of the table. */
 #if defined(PYPTO_TWIN_CHECKED)
-#define PYPTO_FIELDS(name, ...)                                                                  \
+#define PYPTO_FIELDS(name, ...) PYPTO_FIELDS_OF(, name, name, __VA_ARGS__)
+#define PYPTO_TEMPLATE_FIELDS(name, ...) PYPTO_FIELDS_OF(template <typename T>, name, name<T>, __VA_ARGS__)
+#define PYPTO_FIELDS_OF(parameters, name, type, ...)                                             \
     namespace AscendC {                                                                          \
-    PYPTO_INLINE pypto_twin::check::Fields pypto_fields_of(const name& p)                        \
+    parameters PYPTO_INLINE pypto_twin::check::Fields pypto_fields_of(const type& p)             \
     {                                                                                            \
         using pypto_twin::check::wide;                                                           \
         using pypto_twin::check::Fields;                                                         \
@@ -296,6 +298,7 @@ PYPTO_HIDDEN bool obeys(Core* core, const Call& call);
     }
 #else
 #define PYPTO_FIELDS(name, ...)
+#define PYPTO_TEMPLATE_FIELDS(name, ...)
 #endif
 
 #endif

@@ -89,7 +89,7 @@ PYPTO_SHARED void load_fractals(Place dst, Place src, uint32_t bits, const Ascen
     if (!on_instruction(pipe)) {
         return;
     }
-    const int64_t step = p.addrMode == 0 ? p.srcStride : -int64_t{p.srcStride};
+    const int64_t step = int64_t{p.srcStride} * (p.addrMode == 0 ? 1 : -1);
     for (uint32_t i = 0; i < p.repeatTimes; ++i) {
         const uint8_t* const from = src.address + (p.startIndex + i * step) * kFractalBytes;
         uint8_t* const to = dst.address + uint64_t{i} * (1u + p.dstGap) * kFractalBytes;

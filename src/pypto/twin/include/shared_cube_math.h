@@ -329,7 +329,8 @@ PYPTO_SHARED void drain(const Drain& what, const AscendC::FixpipeParamsV220& p)
     if (what.scales.address != nullptr) {
         on_read(what.scales.position, what.scales.address, uint64_t{p.nSize} * 8, PIPE_FIX);
     }
-    for (uint32_t matrix = 0; matrix < (what.rows ? p.ndNum : 1u); ++matrix) {
+    const uint32_t matrices = what.rows ? uint32_t{p.ndNum} : 1;
+    for (uint32_t matrix = 0; matrix < matrices; ++matrix) {
         const uint8_t* const from = what.src.address + uint64_t{matrix} * p.srcNdStride * 1024;
         uint8_t* const dst = what.dst.address + uint64_t{matrix} * p.dstNdStride * to.size;
         for (uint32_t n = 0; n < p.nSize; n += step) {

@@ -253,6 +253,16 @@ private:
                 }
                 break;
             }
+            case Api::Fixpipe_L0C_GM:
+            case Api::Fixpipe_L0C_GM_vector_quant:
+            case Api::Fixpipe_L0C_L1: {
+                const int64_t columns = call_.structs[0].values[0];
+                if (call_.scalar != 0 && columns % call_.scalar != 0) {
+                    broken("parameter", "nSize is " + number(columns) + "; with CFG_NZ it must be a multiple of " +
+                                            number(call_.scalar));
+                }
+                break;
+            }
             default: break;
         }
     }
