@@ -184,8 +184,8 @@ _MEMBERS: dict[str, str] = {
 # Direct submodules. The import system asks for them as attributes before it imports them; the
 # answer must not import the registry.
 _ROOMS = frozenset(
-    """build cli codegen compiler data elaborate error experimental frontend ir language ops passes
-    precision profile runtime target templates twin""".split()
+    """build cli codegen compiler data elaborate error experimental frontend ir language lint ops
+    passes precision profile runtime target templates twin""".split()
 )
 
 

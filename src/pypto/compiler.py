@@ -109,6 +109,8 @@ def compile_kernel(
     wrapper = ""
     if last == "ascendc":
         texts["ascendc"] = render_kernel(generated.kernel)
+        if _verifies():
+            _verify_ascendc(texts["ascendc"], generated.name, elaboration.kernel, target)
         wrapper = render_cpu_wrapper((generated.wrapper,))
     return Compilation(
         generated.name,
@@ -125,6 +127,12 @@ def compile_kernel(
 def _verifies() -> bool:
     """Whether each level is checked for what it promises (PYPTO_VERIFY=1), as all tests do."""
     return os.environ.get("PYPTO_VERIFY", "") not in ("", "0")
+
+
+def _verify_ascendc(text: str, name: str, kernel: Kernel, target: Target) -> None:
+    from pypto.lint.verify import verify_ascendc  # loaded by no compilation that is not checked
+
+    verify_ascendc(text, f"{name}.cpp", target, lambda text: located(text, _sources(kernel)))
 
 
 def _sources(kernel: Kernel) -> set[SourceText]:

@@ -40,6 +40,7 @@ __all__ = [
     "UnsupportedSyntaxError",
     "VerifyError",
     "raise_diagnostics",
+    "render_span",
     "shown_file",
 ]
 
@@ -118,14 +119,15 @@ class Diagnostic(Record):
         if self.got is not None:
             parts.append(f"  got       {self.got}")
         if self.span is not None:
-            parts.extend(_render_span(self.span))
+            parts.extend(render_span(self.span))
         parts.extend(f"  {line}" for note in self.notes for line in note.splitlines())
         if self.help is not None:
             parts.append(f"  help: {self.help}")
         return "\n".join(parts)
 
 
-def _render_span(span: Span) -> list[str]:
+def render_span(span: Span) -> list[str]:
+    """The lines that show where ``span`` stands: place, source lines, carets."""
     source = span.source
     first = max(1, span.line - 1)
     last = min(len(source.lines), max(span.line, min(span.end_line, span.line + 2)))

@@ -82,6 +82,10 @@ def _dispatch(parsed: argparse.Namespace) -> int:
         from pypto.cli.cache import cache_command
 
         return cache_command(parsed)
+    if parsed.command == "lint":
+        from pypto.cli.lint import lint_command
+
+        return lint_command(parsed)
     from pypto.cli.doctor import doctor_command
 
     return doctor_command()
@@ -139,6 +143,24 @@ def _parser() -> argparse.ArgumentParser:
     remove = actions.add_parser("rm", help="remove kernels")
     remove.add_argument("name", nargs="*", help="kernel names, or keys (8 digits are enough)")
     remove.add_argument("--all", action="store_true", help="remove all kernels")
+
+    lint_parser = commands.add_parser("lint", help="check Ascend C text against static rules")
+    lint_parser.add_argument(
+        "file", nargs="*", metavar="FILE.cpp", help="Ascend C text; - is standard input"
+    )
+    lint_parser.add_argument(
+        "--rules", action="store_true", help="list the rules with their reasons, and check nothing"
+    )
+    lint_parser.add_argument(
+        "--disable",
+        action="append",
+        default=[],
+        metavar="RULE",
+        help="leave out a rule, or several with commas between them; may be repeated",
+    )
+    lint_parser.add_argument(
+        "--target", default="", metavar="CHIP", help="chip whose memories and limits hold"
+    )
 
     commands.add_parser("doctor", help="check compiler, CANN, torch and cache; first problem first")
     return parser

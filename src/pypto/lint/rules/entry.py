@@ -1,0 +1,321 @@
+"""The kernel function, the cores that run it, and what they may do."""
+
+from __future__ import annotations
+
+from pypto.lint import nodes
+from pypto.lint.interface import ENTRIES, element
+from pypto.lint.nodes import Function, Type
+from pypto.lint.rule import Rule, RuleSet
+from pypto.lint.scope import SIZES, canonical
+from pypto.lint.walk import Called, Walk
+
+__all__ = ["RULES"]
+
+_RULES = (
+    Rule(
+        "kernel-entry",
+        'kernels that are not extern "C" __global__ KIND void name(...)',
+        "the launcher finds a kernel by its plain name, and nothing infers its kind reliably",
+    ),
+    Rule(
+        "kernel-argument",
+        "kernel arguments that are neither numbers, structs by value nor pointers to global memory",
+        "arguments are copied to the device as bytes; host memory is not reachable there",
+    ),
+    Rule(
+        "pipe-member",
+        "a TPipe that is a member or a global variable",
+        "one TPipe serves a kernel; as a member it stops the compiler from folding constants",
+    ),
+    Rule(
+        "sync-all-kind",
+        "SyncAll and cross-core flags in a kernel of a kind without them",
+        "the scheduler of a __vector__ or __cube__ kernel is off: the cores wait for ever",
+    ),
+    Rule(
+        "sync-flag-number",
+        "cross-core flags other than 0 to 10",
+        "11 to 14 belong to SyncAll, and there are 16 in all",
+    ),
+    Rule(
+        "sync-event",
+        "events and pipes that the core does not have",
+        "an event joins two pipes of one core, and vector cores and cube cores have different ones",
+    ),
+    Rule(
+        "wrong-core",
+        "instructions of the vector cores on cube cores, and the other way round",
+        "each kind of core has instructions of its own; a mix kernel must ask which it runs on",
+    ),
+)
+
+_KINDS = ("__vector__", "__cube__", "__mix__", "__aicore__")
+_MIXES = ((1, 0), (0, 1), (1, 1), (1, 2))
+_CROSS = frozenset(("SyncAll", "CrossCoreSetFlag", "CrossCoreWaitFlag", "IBSet", "IBWait"))
+_NAMES = {"AIV": "a vector core", "AIC": "a cube core"}
+
+
+def _function(walk: Walk, made: Function) -> None:
+    if "__global__" not in made.marks:
+        return
+    _form(walk, made)
+    for one in made.parameters:
+        if one.type is not None and not _passes(walk, one.type):
+            walk.report(
+                "kernel-argument",
+                one.type.at,
+                max(one.at, one.type.end),
+                f"'{one.name}' of type {one.type} cannot be passed to a kernel",
+                "pass GM_ADDR, a number, or a struct of numbers by value",
+            )
+
+
+def _form(walk: Walk, made: Function) -> None:
+    at = made.at
+    help = f'write extern "C" __global__ __vector__ void {made.name}(...), or another kind'
+    if made.owner:
+        walk.report("kernel-entry", at, at, f"kernel '{made.name}' is a member of a class", help)
+    if not (made.external or "extern" in made.marks or made.templates):
+        walk.report("kernel-entry", at, at, f"kernel '{made.name}' is not extern \"C\"", help)
+    if made.result is None or made.result.name != "void" or made.result.pointers:
+        walk.report("kernel-entry", at, at, f"kernel '{made.name}' does not return void", help)
+    if not any(kind in made.marks for kind in _KINDS):
+        walk.report(
+            "kernel-entry", at, at, f"kernel '{made.name}' does not say which cores run it", help
+        )
+    if made.mix is not None and made.mix not in _MIXES:
+        mark = made.marks["__mix__"]
+        walk.report(
+            "kernel-entry",
+            mark,
+            mark,
+            f"there is no mix of {made.mix[0]} cube and {made.mix[1]} vector cores",
+            "use __mix__(1, 0), (0, 1), (1, 1) or (1, 2)",
+        )
+    old = made.marks.keys() & {"__vector__", "__cube__", "__mix__"}
+    if not old and made.body is not None and "__aicore__" in made.marks and _old_kind(made) is None:
+        walk.report(
+            "kernel-entry",
+            at,
+            at,
+            f"the kind of kernel '{made.name}' is left to the compiler",
+            f"write __vector__, __cube__ or __mix__(c, v) before void {made.name}",
+        )
+
+
+def _old_kind(made: Function) -> frozenset[str] | None:
+    """What KERNEL_TASK_TYPE_DEFAULT says, as the first statement."""
+    first = made.body.body[0] if made.body is not None and made.body.body else None
+    call = first.value if isinstance(first, nodes.Expression) else None
+    if isinstance(call, nodes.Call) and isinstance(call.callee, nodes.Name) and call.args:
+        kind = call.args[0]
+        if call.callee.name == "KERNEL_TASK_TYPE_DEFAULT" and isinstance(kind, nodes.Name):
+            return ENTRIES.get(kind.name)
+    return None
+
+
+def _passes(walk: Walk, kind: Type) -> bool:
+    name = canonical(kind.name)
+    if kind.reference:
+        return False
+    if kind.pointers:
+        return kind.space == "__gm__"
+    if name == "GM_ADDR" or (name in SIZES and element(name) != "double"):
+        return True
+    variable = walk.find(name)
+    if variable is not None and variable.kind == "template":
+        return True
+    if name.endswith("Tiling") or name in walk.file.enums:
+        return True
+    alias = walk.file.aliases.get(name)
+    if alias is not None:
+        return _passes(walk, alias)
+    made = walk.file.classes.get(name)
+    return made is not None and all(
+        _passes(walk, item.type)
+        for field in made.fields
+        for item in field.items
+        if "static" not in field.specifiers
+    )
+
+
+def _declaration(walk: Walk, found: nodes.Declaration) -> None:
+    first = found.items[0].type
+    inside = walk.function is not None
+    if canonical(first.name) == "TPipe" and not inside and not (first.pointers or first.reference):
+        walk.report(
+            "pipe-member",
+            first.at,
+            found.items[0].at,
+            f"'{found.items[0].name}' is a TPipe that outlives the kernel function",
+            "make it a local variable of the kernel and pass it by reference",
+        )
+
+
+# --- what each kernel reaches ---
+
+
+def _done(walk: Walk) -> None:
+    seen: dict[tuple[Function, frozenset[str]], None] = {}
+    reported: set[int] = set()
+    for made in walk.file.functions:
+        if "__global__" in made.marks:
+            _follow(walk, made, _cores(made), made, seen, reported)
+
+
+def _cores(made: Function) -> frozenset[str]:
+    """Which cores run a kernel; ``mix`` where they may synchronise."""
+    if "__vector__" in made.marks:
+        return frozenset(("AIV",))
+    if "__cube__" in made.marks:
+        return frozenset(("AIC",))
+    if made.mix is not None:
+        cube, vector = made.mix
+        return frozenset(("mix", *(("AIC",) if cube else ()), *(("AIV",) if vector else ())))
+    return _old_kind(made) or frozenset(("mix", "AIC", "AIV"))
+
+
+def _follow(
+    walk: Walk,
+    made: Function,
+    cores: frozenset[str],
+    kernel: Function,
+    seen: dict[tuple[Function, frozenset[str]], None],
+    reported: set[int],
+) -> None:
+    if (made, cores) in seen:
+        return
+    seen[made, cores] = None
+    for one in walk.facts[made].calls:
+        here = cores - {"AIC" if one.core == "AIV" else "AIV"} if one.core else cores
+        if not here & {"AIC", "AIV"}:
+            continue
+        if one.function is not None:
+            _follow(walk, one.function, here, kernel, seen, reported)
+        elif one.node.at not in reported and _check(walk, one, here, kernel):
+            reported.add(one.node.at)
+
+
+def _check(walk: Walk, one: Called, cores: frozenset[str], kernel: Function) -> bool:
+    """Report what ``one`` may not do on these cores; whether there was something."""
+    if one.name in _CROSS:
+        return _synchronises(walk, one, cores, kernel)
+    if one.name in ("SetFlag", "WaitFlag", "FetchEventID", "AllocEventID", "ReleaseEventID"):
+        return _event(walk, one, cores)
+    if not isinstance(one.node.callee, nodes.Name):
+        return False
+    if one.name == "PipeBarrier":
+        return _pipe(walk, one)
+    forms = walk.interface.forms.get(one.name)
+    if not forms or one.node.callee.name in walk.functions:
+        return False
+    kinds = {form.row.core for form in forms}
+    if len(kinds) != 1 or "both" in kinds or one.name in ("Cast", "Fill"):
+        return False
+    (core,) = kinds
+    other = "AIC" if core == "AIV" else "AIV"
+    if other not in cores:
+        return False
+    both = core in cores
+    message = f"{one.name} belongs to {_NAMES[core]}, but {_NAMES[other]} runs this"
+    test = "ASCEND_IS_AIV" if core == "AIV" else "ASCEND_IS_AIC"
+    help = f"put it under 'if {test}'" if both else f"kernel '{kernel.name}' needs another kind"
+    walk.report("wrong-core", one.node.at, one.node.end, message, help)
+    return True
+
+
+def _synchronises(walk: Walk, one: Called, cores: frozenset[str], kernel: Function) -> bool:
+    node = one.node
+    if "mix" not in cores:
+        kind = "__vector__" if "AIV" in cores else "__cube__"
+        mix = "__mix__(0, 1)" if "AIV" in cores else "__mix__(1, 0)"
+        walk.report(
+            "sync-all-kind",
+            node.at,
+            node.end,
+            f"{one.name} in kernel '{kernel.name}', which is {kind}",
+            f"mark the kernel {mix}: then its cores can wait for one another",
+        )
+        return True
+    if one.name == "SyncAll":
+        return _all_cores(walk, one, cores)
+    if one.name == "CrossCoreWaitFlag" or one.name == "CrossCoreSetFlag":
+        number = walk.fold(node.args[0]) if node.args else None
+        if isinstance(number, int) and not 0 <= number <= 10:
+            walk.report(
+                "sync-flag-number",
+                node.args[0].at,
+                node.args[0].end,
+                f"cross-core flag {number}",
+                "use a flag from 0 to 10",
+            )
+            return True
+    return False
+
+
+def _all_cores(walk: Walk, one: Called, cores: frozenset[str]) -> bool:
+    args = one.node.callee.args if isinstance(one.node.callee, nodes.Name) else None
+    only = walk.fold(args[0]) if args else 1
+    if isinstance(only, int) and not only and not {"AIC", "AIV"} <= cores:
+        walk.report(
+            "sync-all-kind",
+            one.node.at,
+            one.node.end,
+            "SyncAll<false> where one kind of core alone comes",
+            "let all cores of a __mix__(1, 1) or (1, 2) kernel call it, or use SyncAll<true>",
+        )
+        return True
+    if only and "AIC" in cores:
+        walk.report(
+            "sync-all-kind",
+            one.node.at,
+            one.node.end,
+            "SyncAll<true> is for vector cores, but a cube core runs this",
+            "use SyncAll<false>, or put it under 'if ASCEND_IS_AIV'",
+        )
+        return True
+    return False
+
+
+def _event(walk: Walk, one: Called, cores: frozenset[str]) -> bool:
+    args = one.node.callee.args if isinstance(one.node.callee, nodes.Name | nodes.Member) else None
+    name = ""
+    if args and isinstance(args[0], Type):
+        name = args[0].name
+    elif one.node.args and isinstance(one.node.args[0], nodes.Name):
+        name = one.node.args[0].name
+    enum, _, event = name.removeprefix("AscendC::").rpartition("::")
+    if enum != "HardEvent":
+        return False
+    events = walk.interface.events
+    for core in sorted(cores & {"AIC", "AIV"}):
+        if event not in events[core] and any(event in names for names in events.values()):
+            walk.report(
+                "sync-event",
+                one.node.at,
+                one.node.end,
+                f"{_NAMES[core]} has no event {event}",
+                f"it has {', '.join(sorted(events[core]))}",
+            )
+            return True
+    return False
+
+
+def _pipe(walk: Walk, one: Called) -> bool:
+    callee = one.node.callee
+    args = callee.args if isinstance(callee, nodes.Name) else None
+    pipes = walk.target.instructions["PipeBarrier"].facts["pipes"]
+    if args and isinstance(args[0], Type) and args[0].name.startswith("PIPE_"):
+        if args[0].name not in pipes:
+            walk.report(
+                "sync-event",
+                one.node.at,
+                one.node.end,
+                f"there is no barrier of {args[0].name}",
+                f"use one of {', '.join(pipes)}",
+            )
+            return True
+    return False
+
+
+RULES = RuleSet(_RULES, {nodes.Declaration: _declaration}, _function, None, _done)

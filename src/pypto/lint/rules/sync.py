@@ -1,0 +1,307 @@
+"""What is set is waited for, what is taken is given back, on every path of a kernel."""
+
+from __future__ import annotations
+
+from pypto.lint import nodes
+from pypto.lint.flow import Flow, Frame, Key, Path
+from pypto.lint.nodes import Expr, Type
+from pypto.lint.rule import Rule, RuleSet
+from pypto.lint.scope import Variable
+from pypto.lint.site import OPERATIONS, Site
+from pypto.lint.walk import Walk
+
+__all__ = ["RULES"]
+
+_RULES = (
+    Rule(
+        "sync-unpaired-flag",
+        "SetFlag and WaitFlag of one event and id that do not alternate",
+        "a flag set twice is undefined, one never set stops the core, one left set disturbs the "
+        "next kernel",
+    ),
+    Rule(
+        "sync-unpaired-queue",
+        "tensors of a queue that are not allocated, enqueued, dequeued and freed in turn",
+        "the queue sets and waits for events at these calls; without one the core stops, or pipes "
+        "race",
+    ),
+    Rule(
+        "sync-queue-depth",
+        "more tensors of a queue at once than it has buffers",
+        "AllocTensor then waits for a FreeTensor that can never come",
+    ),
+    Rule(
+        "sync-unreleased-event",
+        "AllocEventID without ReleaseEventID",
+        "a pair of pipes has eight events; TPipe keeps each until it is released",
+    ),
+    Rule(
+        "sync-flag-id",
+        "constant ids of flags that the core does not have",
+        "ids run from 0 to 7, and TPipe uses 6 and 7 for itself where there is none",
+    ),
+)
+
+_QUEUES = frozenset(("TQue", "TQueBind"))
+_QUEUE_CALLS = frozenset(("AllocTensor", "EnQue", "DeQue", "FreeTensor"))
+
+
+def _call(walk: Walk, found: nodes.Call) -> None:
+    """Note what the call is about while its names are in scope."""
+    callee = found.callee
+    if not isinstance(callee, nodes.Name | nodes.Member) or callee.name not in OPERATIONS:
+        return
+    kind = callee.name
+    if kind == "InitBuffer" or kind == "Reset":
+        return  # the rules of buffers note these
+    base = callee.base if isinstance(callee, nodes.Member) else None
+    if kind in ("SetFlag", "WaitFlag"):
+        _flag(walk, found, callee, base)
+    elif base is None:
+        return
+    elif kind in ("AllocEventID", "ReleaseEventID"):
+        event = callee.args[0] if callee.args and isinstance(callee.args[0], Type) else None
+        walk.sites[found] = Site(kind, found, None, base, event)
+    else:
+        owner = walk.type(base)
+        if owner is None or owner.name in _QUEUES:
+            walk.sites[found] = Site(kind, found, walk.field_of(base), base)
+
+
+def _flag(
+    walk: Walk, found: nodes.Call, callee: nodes.Name | nodes.Member, base: Expr | None
+) -> None:
+    event = callee.args[0] if callee.args and isinstance(callee.args[0], Type) else None
+    variable: Variable | None = None
+    number = None
+    if found.args:
+        value = found.args[0]
+        while isinstance(value, nodes.Cast):
+            value = value.operand
+        known = walk.fold(value)
+        number = known if isinstance(known, int) else _named_id(value)
+        variable = walk.field_of(value)
+        if number is not None and not 0 <= number <= 7:
+            walk.report(
+                "sync-flag-id",
+                value.at,
+                value.end,
+                f"flag {number} of {callee.name}",
+                "use an id that TPipe gives: FetchEventID or AllocEventID",
+            )
+    if event is None and base is not None:
+        event = Type(walk.text(base))  # TQueSync: the object stands for its pair of pipes
+    walk.sites[found] = Site(callee.name, found, variable, base, event, number)
+
+
+def _named_id(value: Expr) -> int | None:
+    if isinstance(value, nodes.Name) and value.name.startswith("EVENT_ID"):
+        digits = value.name.removeprefix("EVENT_ID")
+        return int(digits) if digits.isdigit() else None
+    return None
+
+
+# --- on every path ---
+
+
+class _Balance:
+    """Applies sites to the counts of a path and keeps what goes wrong, by resource."""
+
+    def __init__(self, walk: Walk) -> None:
+        self.walk = walk
+        self.found: dict[tuple[str, int], tuple[Key, Site, str, str]] = {}
+        self.sizes = _numbers(walk)
+        self.unknown = False
+
+    def apply(self, flow: Flow, path: Path, frame: Frame, site: Site) -> None:
+        if site.kind in ("SetFlag", "WaitFlag"):
+            self._flag(flow, path, frame, site)
+        elif site.kind in ("AllocEventID", "ReleaseEventID"):
+            key = ("event", flow.event(site.event, frame))
+            step = 1 if site.kind == "AllocEventID" else -1
+            self._move(path, key, step, site)
+        elif site.kind in _QUEUE_CALLS:
+            queue = None if site.variable is None else flow.key(site.variable, frame)
+            if queue is None:
+                self.unknown = True
+            else:
+                self._queue(path, queue, site)
+        elif site.kind == "Reset":
+            self.finish(path, "before the buffers are given up", ("alloc", "queued", "taken"))
+        elif site.kind == "FreeAllEvent" and site.variable is not None:
+            queue = flow.key(site.variable, frame)
+            for part in ("alloc", "queued", "taken"):
+                path.state.pop((part, queue), None)
+
+    def _flag(self, flow: Flow, path: Path, frame: Frame, site: Site) -> None:
+        if site.number is not None:
+            id_: object = site.number
+        elif site.variable is not None:
+            id_ = flow.key(site.variable, frame) or ("variable", site.variable.name)
+        else:
+            id_ = self.walk.text(site.node.args[0]) if site.node.args else ""
+        event = flow.event(site.event, frame)
+        key: Key = ("flag", event, id_)
+        held = path.state.get(key, 0)
+        if site.kind == "SetFlag" and held:
+            self._add(
+                "sync-unpaired-flag",
+                key,
+                site,
+                f"{event} is set again before anything waited for it",
+                "wait for the flag, or use another id",
+            )
+        elif site.kind == "WaitFlag" and not held:
+            self._add(
+                "sync-unpaired-flag",
+                key,
+                site,
+                f"nothing has set this flag of {event}",
+                f"write SetFlag<HardEvent::{event}> with this id before it",
+            )
+        path.state[key] = int(site.kind == "SetFlag")
+        path.last[key] = site
+
+    def _queue(self, path: Path, queue: Key, site: Site) -> None:
+        alloc, queued, taken = (("alloc", queue), ("queued", queue), ("taken", queue))
+        state, kind = path.state, site.kind
+        name = self.walk.text(site.object) if site.object is not None else "the queue"
+        rule = "sync-unpaired-queue"
+        if kind == "AllocTensor":
+            self._move(path, alloc, 1, site)
+            self._depth(path, queue, site, name)
+        elif kind == "EnQue":
+            source = alloc if state.get(alloc) or not state.get(taken) else taken
+            if not state.get(source):
+                self._add(
+                    rule,
+                    alloc,
+                    site,
+                    f"{name} has no allocated tensor to enqueue",
+                    f"take it from {name}.AllocTensor first",
+                )
+            self._move(path, source, -1, site)
+            self._move(path, queued, 1, site)
+        elif kind == "DeQue":
+            if not state.get(queued):
+                self._add(
+                    rule,
+                    queued,
+                    site,
+                    f"nothing is in {name} when this takes from it",
+                    f"{name}.EnQue must come first on every path",
+                )
+            self._move(path, queued, -1, site)
+            self._move(path, taken, 1, site)
+        else:
+            source = taken if state.get(taken) or not state.get(alloc) else alloc
+            if not state.get(source):
+                self._add(
+                    rule,
+                    taken,
+                    site,
+                    f"no tensor of {name} is in use when this frees one",
+                    "free each tensor once, after DeQue",
+                )
+            self._move(path, source, -1, site)
+
+    def _depth(self, path: Path, queue: Key, site: Site, name: str) -> None:
+        size = None if site.variable is None else self.sizes.get(site.variable)
+        held = sum(path.state.get((part, queue), 0) for part in ("alloc", "queued", "taken"))
+        if size is not None and held > size:
+            self._add(
+                "sync-queue-depth",
+                ("alloc", queue),
+                site,
+                f"{name} has {size} buffer{'s' * (size != 1)}, and {held - 1} tensors are out",
+                "free one first, or give the queue more buffers",
+            )
+
+    def _move(self, path: Path, key: Key, step: int, site: Site) -> None:
+        path.state[key] = max(0, path.state.get(key, 0) + step)
+        if step > 0:
+            path.last[key] = site
+
+    def _add(self, rule: str, key: Key, site: Site, message: str, help: str) -> None:
+        self.found.setdefault((rule, site.node.at), (key, site, message, help))
+
+    def finish(self, path: Path, when: str, kinds: tuple[str, ...]) -> None:
+        """Report what is still held."""
+        for key, count in list(path.state.items()):
+            if not count or key[0] not in kinds:
+                continue
+            path.state[key] = 0
+            site = path.last[key]
+            name = self.walk.text(site.object) if site.object is not None else ""
+            if key[0] == "flag":
+                self._add(
+                    "sync-unpaired-flag",
+                    key,
+                    site,
+                    f"the flag of {key[1]} is still set {when}",
+                    f"write WaitFlag<HardEvent::{key[1]}> with this id on every path",
+                )
+            elif key[0] == "event":
+                self._add(
+                    "sync-unreleased-event",
+                    key,
+                    site,
+                    f"an event of {key[1]} is not released {when}",
+                    f"write ReleaseEventID<HardEvent::{key[1]}>",
+                )
+            else:
+                message, help = _LEFT[str(key[0])]
+                self._add(
+                    "sync-unpaired-queue", key, site, message.format(name, when), help.format(name)
+                )
+
+
+_LEFT = {
+    "alloc": (
+        "a tensor of {0} is neither enqueued nor freed {1}",
+        "enqueue it, or free it: {0}.FreeTensor",
+    ),
+    "queued": ("a tensor is still in {0} {1}", "take it out with {0}.DeQue and free it"),
+    "taken": ("a tensor of {0} is not freed {1}", "give it back with {0}.FreeTensor"),
+}
+
+
+def _numbers(walk: Walk) -> dict[Variable, int]:
+    """The buffers of each queue, where one InitBuffer with a constant says it."""
+    sizes: dict[Variable, int] = {}
+    several: set[Variable] = set()
+    for site in walk.sites.values():
+        if site.kind == "InitBuffer" and site.variable is not None:
+            if site.number is None or sizes.get(site.variable, site.number) != site.number:
+                several.add(site.variable)
+            else:
+                sizes[site.variable] = site.number
+    return {variable: size for variable, size in sizes.items() if variable not in several}
+
+
+def _done(walk: Walk) -> None:
+    for kernel in walk.file.functions:
+        if "__global__" not in kernel.marks:
+            continue
+        balance = _Balance(walk)
+        flow = Flow(walk, balance.apply, "flag")
+        for path in flow.run(kernel):
+            balance.finish(
+                path, "when the kernel ends", ("alloc", "queued", "taken", "flag", "event")
+            )
+        _report(walk, balance, flow)
+
+
+def _report(walk: Walk, balance: _Balance, flow: Flow) -> None:
+    seen = {(one.rule, one.at) for one in walk.findings}
+    queues = {key[1] for key in flow.given_up if key[0] in ("alloc", "queued", "taken")}
+    for (rule, at), (key, site, message, help) in balance.found.items():
+        if ("everything",) in flow.given_up or key in flow.given_up or (rule, at) in seen:
+            continue
+        is_queue = key[0] in ("alloc", "queued", "taken")
+        if is_queue and (balance.unknown or key[1] in queues):
+            continue
+        walk.report(rule, at, site.node.end, message, help)
+
+
+RULES = RuleSet(_RULES, {nodes.Call: _call}, None, None, _done)

@@ -1,0 +1,36 @@
+"""Places where a kernel changes what it must put back: flags, tensors of queues, buffers."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from pypto.lint import nodes
+from pypto.lint.nodes import Expr, Type
+from pypto.lint.scope import Variable
+
+__all__ = ["BUFFERS", "OPERATIONS", "Site"]
+
+OPERATIONS = frozenset(
+    """SetFlag WaitFlag AllocTensor EnQue DeQue FreeTensor FreeAllEvent AllocEventID ReleaseEventID
+    InitBuffer Reset""".split()
+)
+
+BUFFERS = frozenset(("TQue", "TQueBind", "TBuf"))
+
+
+@dataclass(slots=True, eq=False)
+class Site:
+    """One such call.
+
+    ``variable``: the queue, buffer or event id that it is about, None where it is not known;
+    ``object``: how it is named. ``event``: of a flag. ``number`` and ``bytes`` of InitBuffer, or
+    the constant id of a flag.
+    """
+
+    kind: str
+    node: nodes.Call
+    variable: Variable | None
+    object: Expr | None
+    event: Type | None = None
+    number: int | None = None
+    bytes: int | None = None
