@@ -103,7 +103,9 @@ def _call(walk: Walk, found: nodes.Call) -> None:
         return
     name = callee.name
     short = name.rpartition("::")[2]
-    if short in _HEAP:
+    if name.startswith("std::"):
+        _standard(walk, name, callee.at, callee.end)
+    elif short in _HEAP:
         _heap(walk, callee, f"{name}()")
     elif short in _LIBRARY and walk.find(name) is None and not name.startswith("AscendC"):
         walk.report(

@@ -37,8 +37,8 @@ _RULES = (
     ),
     Rule(
         "sync-flag-id",
-        "constant ids of flags that the core does not have",
-        "ids run from 0 to 7, and TPipe uses 6 and 7 for itself where there is none",
+        "constant ids of flags that a kernel may not use",
+        "there are ids 0 to 7; in a kernel without a TPipe 6 and 7 are not its own",
     ),
 )
 
@@ -81,13 +81,14 @@ def _flag(
         known = walk.fold(value)
         number = known if isinstance(known, int) else _named_id(value)
         variable = walk.field_of(value)
-        if number is not None and not 0 <= number <= 7:
+        most = 7 if "TPipe" in walk.tokens.words else 5
+        if number is not None and not 0 <= number <= most:
             walk.report(
                 "sync-flag-id",
                 value.at,
                 value.end,
                 f"flag {number} of {callee.name}",
-                "use an id that TPipe gives: FetchEventID or AllocEventID",
+                f"use an id from 0 to {most}, or one that TPipe gives: FetchEventID",
             )
     if event is None and base is not None:
         event = Type(walk.text(base))  # TQueSync: the object stands for its pair of pipes

@@ -1,0 +1,430 @@
+"""For every rule: a text that breaks it and one that does not."""
+
+from __future__ import annotations
+
+from tests.lint.support import file, kernel
+
+__all__ = ["EXAMPLES"]
+
+_QUEUE = "TQue<TPosition::VECIN, 1> in;\npipe.InitBuffer(in, 2, 1024);\n"
+_EMPTY = 'extern "C" __global__ __vector__ void example(GM_ADDR x) {}\n'
+_ID = "event_t id = static_cast<event_t>(pipe.FetchEventID(HardEvent::V_S));\n"
+
+
+def _queues(count: int) -> str:
+    lines = [
+        f"TQue<TPosition::VECIN, 1> q{i};\npipe.InitBuffer(q{i}, 2, 64);" for i in range(count)
+    ]
+    uses = [f"q{i}.HasIdleBuffer();" for i in range(count)]
+    return "\n".join(lines + uses)
+
+
+EXAMPLES: dict[str, list[tuple[str, str]]] = {
+    # rule: (breaks it, does not)
+    "kernel-entry": [
+        (
+            file("__global__ __vector__ void example(GM_ADDR x) {}\n"),
+            file("template <typename T> __global__ __vector__ void example(__gm__ T* x) {}\n"),
+        ),
+        (file('extern "C" __global__ void example(GM_ADDR x) {}\n'), file(_EMPTY)),
+        (
+            file('extern "C" __global__ __vector__ int example(GM_ADDR x) { return 0; }\n'),
+            file(_EMPTY),
+        ),
+        (
+            file('extern "C" __global__ __mix__(2, 1) void example(GM_ADDR x) {}\n'),
+            file('extern "C" __global__ __mix__(1, 2) void example(GM_ADDR x) {}\n'),
+        ),
+        (
+            file('extern "C" __global__ __aicore__ void example(GM_ADDR x) {}\n'),
+            file(
+                'extern "C" __global__ __aicore__ void example(GM_ADDR x)\n'
+                "{\n    KERNEL_TASK_TYPE_DEFAULT(KERNEL_TYPE_AIV_ONLY);\n}\n"
+            ),
+        ),
+    ],
+    "kernel-argument": [
+        (
+            file('extern "C" __global__ __vector__ void example(float* x) {}\n'),
+            file('extern "C" __global__ __vector__ void example(__gm__ float* x, int64_t n) {}\n'),
+        ),
+        (
+            file(
+                "struct Args { uint32_t n; float* p; };\n"
+                'extern "C" __global__ __vector__ void example(GM_ADDR x, Args args) {}\n'
+            ),
+            file(
+                "struct Size { uint32_t n; };\nstruct Args { Size size; float f; };\n"
+                'extern "C" __global__ __vector__ void example(GM_ADDR x, Args args) {}\n'
+            ),
+        ),
+    ],
+    "pipe-member": [
+        (
+            file("class Stage {\n    TPipe pipe_;\n};\n"),
+            file("class Stage {\n    TPipe* pipe_;\n};\n"),
+        ),
+    ],
+    "sync-all-kind": [
+        (kernel("SyncAll<true>();"), kernel("SyncAll<true>();", "__mix__(0, 1)")),
+        (
+            kernel("SyncAll<false>();", "__mix__(0, 1)"),
+            file(
+                'extern "C" __global__ __mix__(1, 2) void example(GM_ADDR x) { SyncAll<false>(); }\n'
+            ),
+        ),
+        (
+            file(
+                'extern "C" __global__ __mix__(1, 2) void example(GM_ADDR x) { SyncAll<true>(); }\n'
+            ),
+            file(
+                'extern "C" __global__ __mix__(1, 2) void example(GM_ADDR x)\n'
+                "{\n    if ASCEND_IS_AIV {\n        SyncAll<true>();\n    }\n}\n"
+            ),
+        ),
+        (
+            file(
+                "__aicore__ inline void Meet() { SyncAll(); }\n"
+                'extern "C" __global__ __vector__ void example(GM_ADDR x) { Meet(); }\n'
+            ),
+            file("__aicore__ inline void Meet() { SyncAll(); }\n"),
+        ),
+    ],
+    "sync-flag-number": [
+        (
+            kernel("CrossCoreSetFlag<0, PIPE_MTE3>(11);\nCrossCoreWaitFlag(4);", "__mix__(0, 1)"),
+            kernel("CrossCoreSetFlag<0, PIPE_MTE3>(4);\nCrossCoreWaitFlag(4);", "__mix__(0, 1)"),
+        ),
+    ],
+    "sync-event": [
+        (
+            kernel("SetFlag<HardEvent::M_FIX>(EVENT_ID0);\nWaitFlag<HardEvent::M_FIX>(EVENT_ID0);"),
+            kernel("SetFlag<HardEvent::V_S>(EVENT_ID0);\nWaitFlag<HardEvent::V_S>(EVENT_ID0);"),
+        ),
+        (kernel("PipeBarrier<PIPE_S>();"), kernel("PipeBarrier<PIPE_V>();")),
+    ],
+    "wrong-core": [
+        (
+            kernel("Mmad(a, b, b, MmadParams());"),
+            file(
+                'extern "C" __global__ __cube__ void example(GM_ADDR x)\n{\n'
+                "    LocalTensor<float> c;\n    LocalTensor<half> a;\n"
+                "    Mmad(c, a, a, MmadParams());\n}\n"
+            ),
+        ),
+        (
+            kernel("Relu(b, a, 64);", "__mix__(1, 2)"),
+            kernel("if ASCEND_IS_AIV {\n    Relu(b, a, 64);\n}", "__mix__(1, 2)"),
+        ),
+        (
+            kernel("if ASCEND_IS_AIV {\n    return;\n}\nRelu(b, a, 64);", "__mix__(1, 2)"),
+            kernel("if ASCEND_IS_AIC {\n    return;\n}\nRelu(b, a, 64);", "__mix__(1, 2)"),
+        ),
+    ],
+    "sync-unpaired-flag": [
+        (
+            kernel(_ID + "SetFlag<HardEvent::V_S>(id);\nfloat m = a.GetValue(0);"),
+            kernel(_ID + "SetFlag<HardEvent::V_S>(id);\nWaitFlag<HardEvent::V_S>(id);"),
+        ),
+        (
+            kernel(_ID + "WaitFlag<HardEvent::V_S>(id);"),
+            kernel("TQueSync<PIPE_V, PIPE_S> pair;\npair.SetFlag(0);\npair.WaitFlag(0);"),
+        ),
+        (
+            kernel(
+                _ID
+                + "if (n > 7) {\n    SetFlag<HardEvent::V_S>(id);\n}\nWaitFlag<HardEvent::V_S>(id);"
+            ),
+            kernel(
+                _ID + "if (n > 7) {\n    SetFlag<HardEvent::V_S>(id);\n}\n"
+                "Relu(b, a, n);\nif (n > 7) {\n    WaitFlag<HardEvent::V_S>(id);\n}"
+            ),
+        ),
+    ],
+    "sync-unpaired-queue": [
+        (
+            kernel(
+                _QUEUE + "LocalTensor<float> t = in.AllocTensor<float>();\nDataCopy(t, gx, 64);"
+            ),
+            kernel(_QUEUE + "LocalTensor<float> t = in.AllocTensor<float>();\nin.FreeTensor(t);"),
+        ),
+        (
+            kernel(_QUEUE + "LocalTensor<float> t = in.AllocTensor<float>();\nin.EnQue(t);"),
+            kernel(
+                _QUEUE + "LocalTensor<float> t = in.AllocTensor<float>();\nin.EnQue(t);\n"
+                "t = in.DeQue<float>();\nin.FreeTensor(t);"
+            ),
+        ),
+        (
+            kernel(_QUEUE + "LocalTensor<float> t = in.DeQue<float>();\nin.FreeTensor(t);"),
+            kernel(_QUEUE + "in.HasIdleBuffer();"),
+        ),
+    ],
+    "sync-queue-depth": [
+        (
+            kernel(
+                "TQue<TPosition::VECIN, 1> in;\npipe.InitBuffer(in, 1, 1024);\n"
+                "LocalTensor<float> s = in.AllocTensor<float>();\n"
+                "LocalTensor<float> t = in.AllocTensor<float>();\n"
+                "in.FreeTensor(s);\nin.FreeTensor(t);"
+            ),
+            kernel(
+                _QUEUE + "LocalTensor<float> s = in.AllocTensor<float>();\n"
+                "LocalTensor<float> t = in.AllocTensor<float>();\n"
+                "in.FreeTensor(s);\nin.FreeTensor(t);"
+            ),
+        ),
+    ],
+    "sync-unreleased-event": [
+        (
+            kernel("TEventID id = pipe.AllocEventID<HardEvent::V_S>();"),
+            kernel(
+                "TEventID id = pipe.AllocEventID<HardEvent::V_S>();\n"
+                "pipe.ReleaseEventID<HardEvent::V_S>(id);"
+            ),
+        ),
+    ],
+    "sync-flag-id": [
+        (
+            kernel("SetFlag<HardEvent::V_S>(8);\nWaitFlag<HardEvent::V_S>(8);"),
+            kernel("SetFlag<HardEvent::V_S>(7);\nWaitFlag<HardEvent::V_S>(7);"),
+        ),
+        (
+            file(
+                'extern "C" __global__ __vector__ void example(GM_ADDR x)\n{\n    InitSocState();\n'
+                "    SetFlag<HardEvent::V_S>(EVENT_ID6);\n    WaitFlag<HardEvent::V_S>(EVENT_ID6);\n}\n"
+            ),
+            file(
+                'extern "C" __global__ __vector__ void example(GM_ADDR x)\n{\n    InitSocState();\n'
+                "    SetFlag<HardEvent::V_S>(EVENT_ID5);\n    WaitFlag<HardEvent::V_S>(EVENT_ID5);\n}\n"
+            ),
+        ),
+    ],
+    "buffer-over-budget": [
+        (
+            kernel(
+                "TBuf<TPosition::VECCALC> big;\npipe.InitBuffer(big, 180000);\nbig.Get<float>();"
+            ),
+            kernel(
+                "TBuf<TPosition::VECCALC> big;\npipe.InitBuffer(big, 179968);\nbig.Get<float>();"
+            ),
+        ),
+        (
+            file(
+                'extern "C" __global__ __cube__ void example(GM_ADDR x)\n{\n    TPipe pipe;\n'
+                "    TQue<TPosition::A2, 1> left;\n    pipe.InitBuffer(left, 3, 32 * 1024);\n"
+                "    left.HasIdleBuffer();\n}\n"
+            ),
+            file(
+                'extern "C" __global__ __cube__ void example(GM_ADDR x)\n{\n    TPipe pipe;\n'
+                "    TQue<TPosition::A2, 1> left;\n    pipe.InitBuffer(left, 2, 32 * 1024);\n"
+                "    left.HasIdleBuffer();\n}\n"
+            ),
+        ),
+    ],
+    "buffer-count": [(kernel(_queues(5)), kernel(_queues(4)))],
+    "buffer-size": [
+        (
+            kernel("TBuf<TPosition::VECCALC> odd;\npipe.InitBuffer(odd, 100);\nodd.Get<float>();"),
+            kernel(
+                "TBuf<TPosition::VECCALC> odd;\npipe.InitBuffer(odd, 25 * 4 + 28);\nodd.Get<float>();"
+            ),
+        ),
+    ],
+    "buffer-unused": [
+        (
+            kernel("TBuf<TPosition::VECCALC> spare;\npipe.InitBuffer(spare, 64);"),
+            kernel(
+                "TBuf<TPosition::VECCALC> spare;\npipe.InitBuffer(spare, 64);\nspare.Get<half>();"
+            ),
+        ),
+    ],
+    "buffer-uninitialised": [
+        (
+            kernel("TBuf<TPosition::VECCALC> spare;\nRelu(spare.Get<float>(), a, 8);"),
+            kernel(
+                "TBuf<TPosition::VECCALC> spare;\nMake(pipe, spare);\nRelu(spare.Get<float>(), a, 8);",
+                before="__aicore__ inline void Make(TPipe& pipe, TBuf<TPosition::VECCALC>& buf)\n"
+                "{\n    pipe.InitBuffer(buf, 64);\n}\n",
+            ),
+        ),
+    ],
+    "offset-32-bit": [
+        (
+            kernel("for (uint32_t r = 0; r < n; ++r) {\n    DataCopy(a, gx[r * n], 64);\n}"),
+            kernel(
+                "for (uint32_t r = 0; r < n; ++r) {\n    DataCopy(a, gx[(uint64_t)r * n], 64);\n}"
+            ),
+        ),
+        (
+            kernel("const int64_t at = n * n;\ngx.SetValue(at + 1, 0.0f);"),
+            kernel("const int64_t at = n % 1024 * 1024;\ngx.SetValue(at + 1, 0.0f);"),
+        ),
+        (
+            kernel(
+                "for (uint32_t t = 0; t < n; ++t) {\n    const uint32_t at = t * 64;\n    DataCopy(a, gx[at], 64);\n}"
+            ),
+            kernel(
+                "for (uint32_t t = 0; t < (n + 63) / 64; ++t) {\n"
+                "    const uint32_t at = t * 64;\n    DataCopy(a, gx[at], 64);\n}"
+            ),
+        ),
+    ],
+    "argument-count": [
+        (kernel("Add(b, a, a);"), kernel("Add(b, a, a, 64);")),
+        (kernel("Duplicate(a, 0.0f, 64, 1);"), kernel("Duplicate(a, 0.0f, 64, 1, 1, 8);")),
+    ],
+    "template-count": [(kernel("PipeBarrier();"), kernel("PipeBarrier<PIPE_V>();"))],
+    "operand-type": [
+        (
+            kernel(
+                "LocalTensor<bfloat16_t> h = a.ReinterpretCast<bfloat16_t>();\nAdd(h, h, h, 64);"
+            ),
+            kernel("LocalTensor<half> h = a.ReinterpretCast<half>();\nAdd(h, h, h, 64);"),
+        ),
+        (
+            kernel("Cast(a.ReinterpretCast<int8_t>(), b, RoundMode::CAST_RINT, 64);"),
+            kernel("Cast(a.ReinterpretCast<half>(), b, RoundMode::CAST_RINT, 64);"),
+        ),
+    ],
+    "rounding-mode": [
+        (
+            kernel("Cast(a.ReinterpretCast<bfloat16_t>(), b, RoundMode::CAST_NONE, 64);"),
+            kernel("Cast(a.ReinterpretCast<bfloat16_t>(), b, RoundMode::CAST_RINT, 64);"),
+        ),
+    ],
+    "compare-mode": [
+        (
+            kernel(
+                "LocalTensor<int32_t> i = a.ReinterpretCast<int32_t>();\n"
+                "Compare(b.ReinterpretCast<uint8_t>(), i, i, CMPMODE::LT, 64);"
+            ),
+            kernel("Compare(b.ReinterpretCast<uint8_t>(), a, a, CMPMODE::LT, 64);"),
+        ),
+    ],
+    "immediate-range": [
+        (
+            kernel("Add(b, a, a, 64, 256, BinaryRepeatParams());"),
+            kernel("Add(b, a, a, 64, 255, BinaryRepeatParams());"),
+        ),
+        (
+            kernel("Add(b, a, a, 65, 1, BinaryRepeatParams());"),
+            kernel("Add(b, a, a, 64, 1, BinaryRepeatParams());"),
+        ),
+        (
+            kernel("Add(b, a, a, 64, 1, BinaryRepeatParams{1, 1, 1, 256, 8, 8});"),
+            kernel("Add(b, a, a, 64, 1, BinaryRepeatParams{1, 1, 1, 255, 8, 8});"),
+        ),
+        (
+            kernel(
+                "constexpr uint32_t kRows = 5000;\n"
+                "DataCopyPad(gy, a, DataCopyExtParams(kRows, 64, 0, 0, 0));"
+            ),
+            kernel(
+                "constexpr uint32_t kRows = 4095;\n"
+                "DataCopyPad(gy, a, DataCopyExtParams(kRows, 64, 0, 0, 0));"
+            ),
+        ),
+        (kernel("DataCopy(a, gx, 63);"), kernel("DataCopy(a, gx, 64);")),
+        (
+            kernel("Duplicate(a, 0.0f, 64, 1, 1, 256);"),
+            kernel("Duplicate(a, 0.0f, 64, 1, 1, 255);"),
+        ),
+        (
+            kernel("UnaryRepeatParams step;\nstep.dstBlkStride = 0;\nExp(b, a, 64, 4, step);"),
+            kernel("UnaryRepeatParams step;\nstep.dstBlkStride = 1;\nExp(b, a, 64, 4, step);"),
+        ),
+    ],
+    "unknown-call": [
+        (kernel("Subs(b, a, 1.0f, 64);"), kernel("Adds(b, a, -1.0f, 64);")),
+        (kernel("a.Resize(4);"), kernel("a.SetSize(4);")),
+    ],
+    "unknown-type": [
+        (kernel("Tensor<float> t;"), kernel("LocalTensor<float> t;")),
+    ],
+    "unknown-name": [
+        (
+            kernel("Cast(a.ReinterpretCast<half>(), b, RoundMode::CAST_HYBRID, 64);"),
+            kernel("Cast(a.ReinterpretCast<half>(), b, RoundMode::CAST_ODD, 64);"),
+        ),
+        (kernel("Relu(b, a, count);"), kernel("Relu(b, a, n);")),
+    ],
+    "dynamic-allocation": [
+        (kernel("int* p = new int[8];"), kernel("int p[8];")),
+        (kernel("void* p = malloc(64);"), kernel("TBuf<TPosition::VECCALC>* p = &buf;")),
+    ],
+    "double-arithmetic": [
+        (kernel("const float f = n * 0.5;"), kernel("const float f = n * 0.5f;")),
+        (kernel("double sum = 0;"), kernel("float sum = 1.0 / 3.0;")),
+        (
+            kernel("const float f = static_cast<double>(n);"),
+            kernel("LocalTensor<double> wide = a.ReinterpretCast<double>();"),
+        ),
+    ],
+    "standard-library": [
+        (file("#include <vector>\n" + _EMPTY), file(_EMPTY)),
+        (kernel("memset(nullptr, 0, 4);"), kernel("Duplicate(a, 0.0f, 64);")),
+        (
+            kernel("const uint32_t m = std::max(n, 8u);"),
+            kernel("const uint32_t m = n > 8 ? n : 8;"),
+        ),
+    ],
+    "exception": [
+        (kernel("throw 1;"), kernel("return;")),
+        (kernel("try {\n    Relu(b, a, n);\n} catch (...) {\n}"), kernel("Relu(b, a, n);")),
+    ],
+    "virtual-function": [
+        (
+            file("class Stage {\n    virtual __aicore__ inline void Process() {}\n};\n"),
+            file("class Stage {\n    __aicore__ inline void Process() {}\n};\n"),
+        ),
+    ],
+    "rtti": [
+        (
+            kernel("auto* p = dynamic_cast<TPipe*>(&pipe);"),
+            kernel("auto* p = static_cast<TPipe*>(&pipe);"),
+        ),
+    ],
+    "mutable-static": [
+        (file("int32_t calls = 0;\n" + _EMPTY), file("constexpr int32_t calls = 0;\n" + _EMPTY)),
+        (kernel("static int32_t calls = 0;"), kernel("int32_t calls = 0;")),
+    ],
+    "recursion": [
+        (
+            file(
+                "__aicore__ inline int Fib(int n) { return n < 2 ? n : Fib(n - 1) + Fib(n - 2); }\n"
+            ),
+            file("__aicore__ inline int Twice(int n) { return n + n; }\n"),
+        ),
+        (
+            file(
+                "__aicore__ inline int Odd(int n);\n"
+                "__aicore__ inline int Even(int n) { return n == 0 ? 1 : Odd(n - 1); }\n"
+                "__aicore__ inline int Odd(int n) { return n == 0 ? 0 : Even(n - 1); }\n"
+            ),
+            file(
+                "__aicore__ inline int One(int n) { return n; }\n"
+                "__aicore__ inline int Two(int n) { return One(n) + One(n); }\n"
+            ),
+        ),
+    ],
+    "missing-aicore": [
+        (
+            file("inline int Twice(int n) { return n + n; }\n"),
+            file("constexpr int Twice(int n) { return n + n; }\n"),
+        ),
+    ],
+    "preprocessor": [
+        (file("#ifdef FAST\n#endif\n" + _EMPTY), file("#define TILE 2048\n" + _EMPTY)),
+        (file("#define TWICE(x) ((x) + (x))\n" + _EMPTY), file("#define TILE (-1)\n" + _EMPTY)),
+    ],
+    "unreadable": [
+        (kernel("Relu(b, a, ;"), kernel("Relu(b, a, n);")),
+    ],
+    "unknown-rule": [
+        (
+            kernel("Relu(b, a, n);  // lint: off argument-cuont"),
+            kernel("Relu(b, a, n);  // lint: off argument-count"),
+        ),
+    ],
+}
