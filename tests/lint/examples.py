@@ -7,6 +7,8 @@ from tests.lint.support import file, kernel
 __all__ = ["EXAMPLES"]
 
 _QUEUE = "TQue<TPosition::VECIN, 1> in;\npipe.InitBuffer(in, 2, 1024);\n"
+_MIX = 'extern "C" __global__ __mix__(1, 2) void example(GM_ADDR x) '
+_TILES = "for (uint32_t t = 0; t < %s; ++t) {\n    const uint32_t at = t * 64;\n"
 _EMPTY = 'extern "C" __global__ __vector__ void example(GM_ADDR x) {}\n'
 _ID = "event_t id = static_cast<event_t>(pipe.FetchEventID(HardEvent::V_S));\n"
 
@@ -69,14 +71,10 @@ EXAMPLES: dict[str, list[tuple[str, str]]] = {
         (kernel("SyncAll<true>();"), kernel("SyncAll<true>();", "__mix__(0, 1)")),
         (
             kernel("SyncAll<false>();", "__mix__(0, 1)"),
-            file(
-                'extern "C" __global__ __mix__(1, 2) void example(GM_ADDR x) { SyncAll<false>(); }\n'
-            ),
+            file(_MIX + "{ SyncAll<false>(); }\n"),
         ),
         (
-            file(
-                'extern "C" __global__ __mix__(1, 2) void example(GM_ADDR x) { SyncAll<true>(); }\n'
-            ),
+            file(_MIX + "{ SyncAll<true>(); }\n"),
             file(
                 'extern "C" __global__ __mix__(1, 2) void example(GM_ADDR x)\n'
                 "{\n    if ASCEND_IS_AIV {\n        SyncAll<true>();\n    }\n}\n"
@@ -192,11 +190,13 @@ EXAMPLES: dict[str, list[tuple[str, str]]] = {
         (
             file(
                 'extern "C" __global__ __vector__ void example(GM_ADDR x)\n{\n    InitSocState();\n'
-                "    SetFlag<HardEvent::V_S>(EVENT_ID6);\n    WaitFlag<HardEvent::V_S>(EVENT_ID6);\n}\n"
+                "    SetFlag<HardEvent::V_S>(EVENT_ID6);\n"
+                "    WaitFlag<HardEvent::V_S>(EVENT_ID6);\n}\n"
             ),
             file(
                 'extern "C" __global__ __vector__ void example(GM_ADDR x)\n{\n    InitSocState();\n'
-                "    SetFlag<HardEvent::V_S>(EVENT_ID5);\n    WaitFlag<HardEvent::V_S>(EVENT_ID5);\n}\n"
+                "    SetFlag<HardEvent::V_S>(EVENT_ID5);\n"
+                "    WaitFlag<HardEvent::V_S>(EVENT_ID5);\n}\n"
             ),
         ),
     ],
@@ -227,7 +227,8 @@ EXAMPLES: dict[str, list[tuple[str, str]]] = {
         (
             kernel("TBuf<TPosition::VECCALC> odd;\npipe.InitBuffer(odd, 100);\nodd.Get<float>();"),
             kernel(
-                "TBuf<TPosition::VECCALC> odd;\npipe.InitBuffer(odd, 25 * 4 + 28);\nodd.Get<float>();"
+                "TBuf<TPosition::VECCALC> odd;\n"
+                "pipe.InitBuffer(odd, 25 * 4 + 28);\nodd.Get<float>();"
             ),
         ),
     ],
@@ -243,7 +244,8 @@ EXAMPLES: dict[str, list[tuple[str, str]]] = {
         (
             kernel("TBuf<TPosition::VECCALC> spare;\nRelu(spare.Get<float>(), a, 8);"),
             kernel(
-                "TBuf<TPosition::VECCALC> spare;\nMake(pipe, spare);\nRelu(spare.Get<float>(), a, 8);",
+                "TBuf<TPosition::VECCALC> spare;\nMake(pipe, spare);\n"
+                "Relu(spare.Get<float>(), a, 8);",
                 before="__aicore__ inline void Make(TPipe& pipe, TBuf<TPosition::VECCALC>& buf)\n"
                 "{\n    pipe.InitBuffer(buf, 64);\n}\n",
             ),
@@ -261,13 +263,8 @@ EXAMPLES: dict[str, list[tuple[str, str]]] = {
             kernel("const int64_t at = n % 1024 * 1024;\ngx.SetValue(at + 1, 0.0f);"),
         ),
         (
-            kernel(
-                "for (uint32_t t = 0; t < n; ++t) {\n    const uint32_t at = t * 64;\n    DataCopy(a, gx[at], 64);\n}"
-            ),
-            kernel(
-                "for (uint32_t t = 0; t < (n + 63) / 64; ++t) {\n"
-                "    const uint32_t at = t * 64;\n    DataCopy(a, gx[at], 64);\n}"
-            ),
+            kernel(_TILES % "n" + "    DataCopy(a, gx[at], 64);\n}"),
+            kernel(_TILES % "(n + 63) / 64" + "    DataCopy(a, gx[at], 64);\n}"),
         ),
     ],
     "argument-count": [

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 from pypto import target
 from pypto.lint import check
 
 __all__ = ["HEAD", "KERNELS", "file", "found", "kernel", "shown"]
 
-from pathlib import Path
-
-KERNELS = Path(__file__).parent / "kernels"
+KERNELS = Path(__file__).parents[1] / "twin" / "complete"
 
 HEAD = '#include "kernel_operator.h"\nusing namespace AscendC;\n'
 
@@ -34,7 +34,7 @@ def file(text: str) -> str:
 
 
 def kernel(body: str, kind: str = "__vector__", before: str = "") -> str:
-    """A kernel with ``gx``, ``gy``, ``a`` and ``b`` of float, ``n`` and ``pipe`` around ``body``."""
+    """A kernel around ``body``, which finds ``gx``, ``gy``, ``a``, ``b``, ``n`` and ``pipe``."""
     lines = "\n".join(f"    {line}" if line else "" for line in body.strip("\n").split("\n"))
     return file(before + _KERNEL % (kind, lines))
 

@@ -8,7 +8,7 @@ import pytest
 
 from pypto.lint import RULES
 from tests.lint.examples import EXAMPLES
-from tests.lint.support import file, found, kernel, shown
+from tests.lint.support import found, shown
 
 SOUND = [
     pytest.param(rule, sound, id=f"{rule}-{number}")

@@ -291,6 +291,7 @@ def _is_constant(rest: str) -> bool:
 def _recursion(walk: Walk) -> None:
     """A cycle of calls, reported once, at the call that closes it."""
     state: dict[Function, int] = {}
+    closed: set[tuple[Function, Function]] = set()
 
     def follow(made: Function) -> None:
         state[made] = 1
@@ -298,7 +299,8 @@ def _recursion(walk: Walk) -> None:
             target = one.function
             if target is None or target.body is None:
                 continue
-            if state.get(target) == 1:
+            if state.get(target) == 1 and (made, target) not in closed:
+                closed.add((made, target))
                 walk.report(
                     "recursion",
                     one.node.at,

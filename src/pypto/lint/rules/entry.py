@@ -246,7 +246,7 @@ def _synchronises(walk: Walk, one: Called, cores: frozenset[str], kernel: Functi
                 "sync-flag-number",
                 node.args[0].at,
                 node.args[0].end,
-                f"cross-core flag {number}",
+                f"a kernel may not use cross-core flag {number}",
                 "use a flag from 0 to 10",
             )
             return True

@@ -98,7 +98,7 @@ def _wrong_count(walk: Walk, name: str, found: nodes.Call, forms: Iterable[Form]
         found.at,
         found.end,
         f"{name} has no form with {len(found.args)} argument{'s' * (len(found.args) != 1)}",
-        "its forms are listed above",
+        "write one of its forms",
         tuple(f"form  {text}" for text in calls),
     )
 

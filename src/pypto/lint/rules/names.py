@@ -38,7 +38,7 @@ _ALL_METHODS = frozenset(name for names in METHODS.values() for name in names)
 
 def _near(name: str, known: set[str]) -> str:
     found = difflib.get_close_matches(name, sorted(known), 1)
-    return f"did you mean '{found[0]}'?" if found else "see docs/lint.md for what a kernel may use"
+    return f"did you mean '{found[0]}'?" if found else "declare it, or write it with other names"
 
 
 def _call(walk: Walk, found: nodes.Call) -> None:

@@ -87,7 +87,7 @@ def _flag(
                 "sync-flag-id",
                 value.at,
                 value.end,
-                f"flag {number} of {callee.name}",
+                f"a kernel may not use flag {number}",
                 f"use an id from 0 to {most}, or one that TPipe gives: FetchEventID",
             )
     if event is None and base is not None:
@@ -167,6 +167,7 @@ class _Balance:
         alloc, queued, taken = (("alloc", queue), ("queued", queue), ("taken", queue))
         state, kind = path.state, site.kind
         name = self.walk.text(site.object) if site.object is not None else "the queue"
+        shown = f"'{name}'"
         rule = "sync-unpaired-queue"
         if kind == "AllocTensor":
             self._move(path, alloc, 1, site)
@@ -178,7 +179,7 @@ class _Balance:
                     rule,
                     alloc,
                     site,
-                    f"{name} has no allocated tensor to enqueue",
+                    f"{shown} has no allocated tensor to enqueue",
                     f"take it from {name}.AllocTensor first",
                 )
             self._move(path, source, -1, site)
@@ -189,7 +190,7 @@ class _Balance:
                     rule,
                     queued,
                     site,
-                    f"nothing is in {name} when this takes from it",
+                    f"nothing is in {shown} when this takes from it",
                     f"{name}.EnQue must come first on every path",
                 )
             self._move(path, queued, -1, site)
@@ -201,7 +202,7 @@ class _Balance:
                     rule,
                     taken,
                     site,
-                    f"no tensor of {name} is in use when this frees one",
+                    f"no tensor of {shown} is in use when this frees one",
                     "free each tensor once, after DeQue",
                 )
             self._move(path, source, -1, site)
@@ -214,7 +215,7 @@ class _Balance:
                 "sync-queue-depth",
                 ("alloc", queue),
                 site,
-                f"{name} has {size} buffer{'s' * (size != 1)}, and {held - 1} tensors are out",
+                f"'{name}' has {size} buffer{'s' * (size != 1)}, and {held - 1} tensors are out",
                 "free one first, or give the queue more buffers",
             )
 
@@ -259,11 +260,11 @@ class _Balance:
 
 _LEFT = {
     "alloc": (
-        "a tensor of {0} is neither enqueued nor freed {1}",
+        "a tensor of '{0}' is neither enqueued nor freed {1}",
         "enqueue it, or free it: {0}.FreeTensor",
     ),
-    "queued": ("a tensor is still in {0} {1}", "take it out with {0}.DeQue and free it"),
-    "taken": ("a tensor of {0} is not freed {1}", "give it back with {0}.FreeTensor"),
+    "queued": ("a tensor is still in '{0}' {1}", "take it out with {0}.DeQue and free it"),
+    "taken": ("a tensor of '{0}' is not freed {1}", "give it back with {0}.FreeTensor"),
 }
 
 
