@@ -1,4 +1,4 @@
-"""8-bit integers: powers wrap as torch's do."""
+"""8-bit integers: powers wrap as torch's do; float exponents give FP32."""
 
 from __future__ import annotations
 
@@ -26,3 +26,19 @@ def test_powers_wrap(dtype: torch.dtype) -> None:
     powers(x, y, cubed, to_y)
     assert torch.equal(cubed, x**3)
     assert torch.equal(to_y, torch.pow(x, y))
+
+
+@pypto.frontend.jit
+def roots(x: T, constant: T, given: T, e: float):
+    constant[:] = x**0.5
+    given[:] = x**e
+
+
+@pytest.mark.parametrize("dtype", [torch.int8, torch.uint8, torch.int16, torch.int32])
+def test_float_exponents(dtype: torch.dtype) -> None:
+    x = torch.arange(-128, 128).to(dtype)
+    for e in (2.0, -1.0, 1.5):
+        constant, given = torch.zeros(256), torch.zeros(256)
+        roots(x, constant, given, e)
+        for got, want in ((constant, x.float().sqrt()), (given, x.float() ** e)):
+            torch.testing.assert_close(got, want, rtol=1e-6, atol=0, equal_nan=True)

@@ -194,6 +194,8 @@ def _lower_pow(build: Lowering, use: Compute) -> Value:
     assert isinstance(base, Value)
     dtype = use.result.type.dtype
     if dtype.is_float:
+        if base.type.dtype in (I8, U8):
+            base = build.cast(base, F16)  # exact; no instruction goes to FP32
         wide = build.cast(base, F32, "NONE")
         return build.narrow(_float_power(build, wide, other), dtype)
     if isinstance(other, Const):
