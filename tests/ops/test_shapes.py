@@ -170,6 +170,23 @@ def test_an_empty_axis_has_a_sum_and_no_maximum() -> None:
     sums.check(torch.ones(5, 9), torch.ones(5, 1))
 
 
+@pytest.mark.parametrize("sizes", ["D, D", "D, 1", "4, 1"])
+def test_a_sum_of_negative_zeros_is_zero(sizes: str) -> None:
+    """Also over an axis of size 1, whether or not the kernel knows its size."""
+    batch, cases = Batch(), []
+    for dtype in (FP32, FP16, BF16):
+        kind = f"pypto.Tensor([{sizes}], pypto.{dtype})"
+        name = f"zeros_{dtype.short}"
+        text = f"def {name}(x: {kind}, s: {kind}):\n    s[:] = pypto.sum(x, -1, True)\n"
+        x = torch.tensor([[-0.0], [0.0], [2.5], [float("nan")]]).to(tensor((1,), dtype).dtype)
+        cases.append((Case(batch, text, name, x, filled(x)), x))
+    batch.build()
+    for case, x in cases:
+        (_, got), _ = case.run(x, filled(x))
+        assert got.flatten().tolist()[:3] == [0.0, 0.0, 2.5] and bool(got[3].isnan())
+        assert not bool(got[:3].signbit().any())
+
+
 def test_static_maximum_of_nothing_is_an_error() -> None:
     text = "def k(x: pypto.Tensor, s: pypto.Tensor):\n    s[:] = x.amax(-1, True)\n"
     with pytest.raises(ValueError, match="empty axis"):

@@ -62,6 +62,9 @@ def _lower_reduce(primitive: str) -> Lower:
         dtype = a.type.dtype
         wide = dtype == BF16 or (dtype == F16 and primitive == "reduce_sum")
         reduced = _reduce(build, primitive, build.widen(a) if wide else a)
+        if primitive == "reduce_sum" and dtype.is_float and as_int(a.type.shape[-1]) == 1:
+            # A sum starts from 0.0, which makes 0.0 of -0.0; no instruction has added it here.
+            reduced = build.emit("adds", reduced, const(0.0))
         reduced = build.narrow(reduced, dtype) if wide else reduced
         if not use.attr("keepdim") and a.type.rank > 1:
             reduced = build.emit("squeeze", reduced, shape=reduced.type.shape[:-1])
