@@ -154,6 +154,38 @@ def check_float(x: torch.Tensor, got: torch.Tensor, kind: torch.dtype, mode: str
     assert not bool(wrong.any()), (x[wrong][:4], got[wrong][:4], want[wrong][:4])
 
 
+@functools.cache
+def directed() -> dict[DataType, Case]:
+    """INT32 and INT64 to BF16, which goes through FP32, in the modes that round one way."""
+    batch, cases = Batch(), {}
+    for source in (DataType.DT_INT32, DataType.DT_INT64):
+        out = "pypto.Tensor([D], pypto.DT_BF16)"
+        text = f"def directed_{source.short}(x: pypto.Tensor([D], pypto.{source}), "
+        text += f"floor: {out}, ceil: {out}, trunc: {out}):\n"
+        for mode in ("floor", "ceil", "trunc"):
+            cast = f"pypto.cast(x, pypto.DT_BF16, pypto.CastMode.CAST_{mode.upper()})"
+            text += f"    {mode}[:] = {cast}\n"
+        x = torch.zeros(9, dtype=torch_dtype(source))
+        outputs = [torch.zeros(9, dtype=torch.bfloat16) for _ in range(3)]
+        cases[source] = Case(batch, text, f"directed_{source.short}", x, *outputs)
+    batch.build()
+    return cases
+
+
+@pytest.mark.parametrize("bits", [31, 62])
+def test_integers_rounded_one_way(bits: int) -> None:
+    source = DataType.DT_INT32 if bits == 31 else DataType.DT_INT64
+    powers = [2**p for p in range(9, bits)]
+    x = torch.tensor([s * (p + d) for p in powers for d in (-1, 0, 1) for s in (1, -1)])
+    x = x.to(torch_dtype(source))
+    floor, ceil, trunc = (torch.zeros(x.shape, dtype=torch.bfloat16) for _ in range(3))
+    assert directed()[source].variant.run(x, floor, ceil, trunc) == 0
+    rows = zip(*(t.tolist() for t in (x, floor, ceil, trunc)), strict=True)
+    for number, low, high, near_zero in rows:  # Python compares integers and floats exactly
+        assert low <= number <= high and high - low <= abs(number) / 128, number
+        assert near_zero == (low if number >= 0 else high), number
+
+
 @pytest.mark.parametrize("mode", ["NONE_OFF", "TRUNC_OFF", "TRUNC_ON"])
 @pytest.mark.parametrize("source", ["DT_FP32", "DT_FP16", "DT_BF16"])
 def test_floats_that_the_integer_cannot_hold(source: str, mode: str) -> None:

@@ -111,8 +111,12 @@ def _cast_to_float(build: Lowering, a: Value, target: DataType, mode: str) -> Va
     # The rest goes through FP32: as torch does it, exact except for INT32 and INT64.
     if source in (I8, U8):
         return build.cast(build.cast(build.cast(a, F16), F32), target, "RINT")
-    wide = build.cast(a, F32, "RINT" if source == I64 else "NONE")
-    return build.cast(wide, target, "RINT" if mode == "ODD" else mode)
+    if mode == "ODD":
+        mode = "RINT"
+    # Modes that round one way do so in both steps; one step half to even could pass the number.
+    directed = source in (I32, I64) and mode in ("FLOOR", "CEIL", "TRUNC")
+    wide = build.cast(a, F32, mode if directed else "RINT" if source == I64 else "NONE")
+    return build.cast(wide, target, mode)
 
 
 def _cast_to_int(build: Lowering, a: Value, target: DataType, mode: str, saturate: bool) -> Value:
