@@ -62,7 +62,7 @@ _CASES = {
     "masked_reduce_beside": ("LOAD LocalTensor<float> b = out.AllocTensor<float>(); Adds(c[8], a, 1.0f, 64); WholeReduceMax<float>(b, c, 3, 1, 1, 1, 1, ReduceOrder::ORDER_ONLY_VALUE); in.FreeTensor(a); STORE", []),
     "scalar": ("LOAD Adds(c, a, 1.0f, 256); in.FreeTensor(a); gy.SetValue(GetBlockIdx() * 64, c.GetValue(0)); CLEAN", ["race"]),
     "scalar_event": ("LOAD Adds(c, a, 1.0f, 256); in.FreeTensor(a); ORDER(V_S) gy.SetValue(GetBlockIdx() * 64, c.GetValue(0)); CLEAN", []),
-    "scalar_write": ("LOAD c.SetValue(0, 1.0f); LocalTensor<float> b = out.AllocTensor<float>(); Add(b, a, c, 256); in.FreeTensor(a); STORE", ["race"]),
+    "scalar_write": ("LOAD c.SetValue(0, 1.0f); LocalTensor<float> b = out.AllocTensor<float>(); Add(b, a, c, 256); in.FreeTensor(a); STORE", ["race", "undefined-store"]),
     "flag_left": ("TAKE(V_S) SetFlag<HardEvent::V_S>(id);", ["flag-left-set"]),
     "flag_twice": ("TAKE(V_S) SetFlag<HardEvent::V_S>(id); SetFlag<HardEvent::V_S>(id); WaitFlag<HardEvent::V_S>(id);", ["flag-set-twice"]),
     "flag_unset": ("TAKE(MTE2_V) WaitFlag<HardEvent::MTE2_V>(id);", ["flag-not-set"]),

@@ -218,6 +218,9 @@ class _Writer:
             kind="PYPTO_VECTOR" if self.program.kind == "__vector__" else "PYPTO_MIX_0_1",
             pointers=tuple(self._pointers()),
             bytes=tuple(self._argument_bytes(host)),
+            element_bytes=tuple(
+                p.buffer.type.dtype.bytes for p in self.program.params if p.buffer is not None
+            ),
             ints=tuple(ints),
             floats=tuple(floats),
             conditions=tuple(text(p.condition) for p in self.program.preconditions),

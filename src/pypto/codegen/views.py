@@ -160,6 +160,7 @@ class WrapperView:
     kind: str
     pointers: tuple[str, ...]
     bytes: tuple[str, ...]  # of the tensor behind each pointer, an expression
+    element_bytes: tuple[int, ...]
     ints: tuple[str, ...]
     floats: tuple[str, ...]
     conditions: tuple[str, ...]

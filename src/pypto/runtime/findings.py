@@ -37,6 +37,11 @@ _HELP = {
     "bounds": "keep within the memory of the target; the rest belongs to the library",
     "buffer-bounds": "keep within the buffer that InitBuffer made, or make it larger",
     "no-buffer": "use memory that InitBuffer has handed out",
+    "undefined-store": "write every element before it is stored, or store only those that were "
+    "written; DataCopyPad can fill the rest of a last block (isPad)",
+    "undefined-scalar": "write the element before the scalar unit reads it",
+    "undefined-offset": "write every offset that the instruction follows",
+    "undefined-mask": "write every bit that the instruction looks at",
     "gm-bounds": "keep within the tensors that the kernel is given",
     "core-kind": "put it under `if ASCEND_IS_AIV` or `if ASCEND_IS_AIC`, or launch another kind",
     "operand-memory": "give it a tensor in the memory that the instruction works on",

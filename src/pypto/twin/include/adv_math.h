@@ -104,6 +104,10 @@ struct PowerExponentLanes {
 };
 
 }  // namespace lane
+
+template <>
+inline constexpr Mixing mixing_of<lane::XorLanes> = Mixing::in_place;
+
 }  // namespace pypto_twin
 
 namespace AscendC {
@@ -260,7 +264,12 @@ PYPTO_INLINE void CumSum(LocalTensor<T>& dst, LocalTensor<T>& lastRow, const Loc
     const uint64_t line = config.isLastAxis ? info.inner : 1, step = config.isLastAxis ? 1 : info.inner;
     for (uint64_t i = 0; i < lines; ++i) {
         float sum = 0.0f;
+        Flow flow;
         for (uint64_t k = 0; k < length; ++k) {
+            if constexpr (kChecked) {
+                flow.from(src.Position(), src.GetPhyAddr() + i * line + k * step, sizeof(T));
+                flow.to(dst.Position(), dst.GetPhyAddr() + i * line + k * step, sizeof(T));
+            }
             sum += static_cast<float>(src.GetPhyAddr()[i * line + k * step]);
             dst.GetPhyAddr()[i * line + k * step] = T(sum);
         }
@@ -268,6 +277,8 @@ PYPTO_INLINE void CumSum(LocalTensor<T>& dst, LocalTensor<T>& lastRow, const Loc
     if (config.outputLastRow && info.outter != 0) {
         on_write(lastRow.Position(), lastRow.GetPhyAddr(), uint64_t{info.inner} * sizeof(T), PIPE_V);
         const T* const last = dst.GetPhyAddr() + uint64_t{info.outter - 1} * info.inner;
+        on_move(lastRow.Position(), lastRow.GetPhyAddr(), 0, dst.Position(), last, 0,
+                uint64_t{info.inner} * sizeof(T));
         __builtin_memcpy(lastRow.GetPhyAddr(), last, uint64_t{info.inner} * sizeof(T));
     }
     leave_count_form();

@@ -2,6 +2,7 @@
 #ifndef PYPTO_TWIN_BYTES_H
 #define PYPTO_TWIN_BYTES_H
 
+#include "flow.h"
 #include "hooks.h"
 
 namespace pypto_twin {

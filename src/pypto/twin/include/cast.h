@@ -305,6 +305,19 @@ PYPTO_INLINE void cast_int4(half* dst, const int4b_t* src, AscendC::RoundMode, u
 }
 
 }  // namespace lane
+
+/* Two elements a step, as int4b_t has them in a byte. */
+PYPTO_INLINE void flow_pairs(AscendC::TPosition dst, const void* to, uint64_t to_bytes, AscendC::TPosition src,
+                             const void* from, uint64_t from_bytes, uint32_t count)
+{
+    for (uint64_t pair = 0; kChecked && pair < (count + 1) / 2; ++pair) {
+        Flow flow;
+        flow.from(src, static_cast<const uint8_t*>(from) + pair * from_bytes, from_bytes);
+        flow.to(dst, static_cast<const uint8_t*>(to) + pair * to_bytes, to_bytes);
+    }
+    (void)dst, (void)to, (void)to_bytes, (void)src, (void)from, (void)from_bytes, (void)count;
+}
+
 }  // namespace pypto_twin
 
 namespace AscendC {
@@ -322,6 +335,8 @@ PYPTO_INLINE void Cast(const LocalTensor<T>& dst, const LocalTensor<U>& src,
         }
         on_read(src.Position(), src.GetPhyAddr(), bytes_of<U>(count), PIPE_V);
         on_write(dst.Position(), dst.GetPhyAddr(), bytes_of<T>(count), PIPE_V);
+        flow_pairs(dst.Position(), dst.GetPhyAddr(), bytes_of<T>(2), src.Position(), src.GetPhyAddr(),
+                   bytes_of<U>(2), count);
         lane::cast_int4(dst.GetPhyAddr(), src.GetPhyAddr(), roundMode, count);
         leave_count_form();
     } else {

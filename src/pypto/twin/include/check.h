@@ -3,6 +3,7 @@
 #define PYPTO_TWIN_CHECK_H
 
 #include "../../runtime/pypto_abi.h"
+#include "instruction.h"
 #include "types.h"
 
 namespace pypto_twin {
@@ -10,6 +11,19 @@ namespace check {
 
 class Core;
 enum class QueueEvent : uint8_t { alloc, enque, deque, free };
+
+/* Why bytes hold no value that a kernel has put there. */
+enum class Undefined : uint8_t { never, buffer, allocated, padding, reset, workspace, scratch };
+
+/* Where an undefined value comes from: a number of the launch's table; 0: the value is defined. */
+using Origin = uint16_t;
+constexpr Origin kDefined = 0, kNever = 1;
+
+/* What is known of the results that a stream's registers hold. */
+struct Registers {
+    Origin sum = kNever, extreme = kNever, compare = kNever;
+    uint8_t compare_bits[16] = {}; /* 1: defined */
+};
 
 /* The calling stream's checker, made when the stream begins. */
 PYPTO_HIDDEN Core* begin(PyptoCore* core);
@@ -43,11 +57,37 @@ PYPTO_HIDDEN void add_buffers(Core* core, AscendC::TPosition position, const voi
 PYPTO_HIDDEN void queue_event(Core* core, QueueEvent what, AscendC::TPosition position, const void* address);
 PYPTO_HIDDEN void queue_depth(Core* core, uint32_t queued, uint32_t depth);
 
-/* Global memory that a kernel is given: `bytes` at `*pointer`, which lies in the launch's frame. */
+/* Which bytes are defined; hooks.h says what these mean. Rows are `pitch` bytes from start to start. */
+PYPTO_HIDDEN void define(Core* core, AscendC::TPosition position, const void* address, uint64_t bytes,
+                         uint32_t rows, uint64_t pitch);
+PYPTO_HIDDEN void undefine(Core* core, Undefined why, AscendC::TPosition position, const void* address,
+                           uint64_t bytes, uint32_t rows, uint64_t pitch);
+PYPTO_HIDDEN void move(Core* core, AscendC::TPosition dst, const void* to, uint64_t to_pitch,
+                       AscendC::TPosition src, const void* from, uint64_t from_pitch, uint64_t bytes,
+                       uint32_t rows, bool accumulates);
+PYPTO_HIDDEN void lanes(Core* core, const Instruction& instruction, const Operand<uint8_t>* operands,
+                        uint32_t repeats, uint32_t count);
+PYPTO_HIDDEN void masked_lanes(Core* core, const Instruction& instruction,
+                               const Operand<uint8_t>* operands, uint32_t repeats, uint64_t low,
+                               uint64_t high);
+PYPTO_HIDDEN Origin origin(Core* core, AscendC::TPosition position, const void* address, uint64_t bytes);
+PYPTO_HIDDEN void assign(Core* core, AscendC::TPosition position, const void* address, uint64_t bytes,
+                         Origin origin);
+PYPTO_HIDDEN uint8_t defined_bits(Core* core, AscendC::TPosition position, const void* address);
+PYPTO_HIDDEN void assign_bits(Core* core, AscendC::TPosition position, const void* address, uint8_t bits,
+                              Origin origin);
+PYPTO_HIDDEN bool use(Core* core, const char* rule, const char* what, AscendC::TPosition position,
+                      const void* address, uint64_t bytes);
+PYPTO_HIDDEN bool use_origin(Core* core, const char* rule, const char* what, Origin origin);
+
+/* Global memory that a kernel is given: `bytes` at `*pointer`, which lies in the launch's frame;
+ * `element`: bytes of an element. A workspace is memory that nobody has filled. */
 struct Argument {
     const char* name;
     uint8_t** pointer;
     uint64_t bytes;
+    uint32_t element = 1;
+    bool workspace = false;
 };
 
 /* As runtime->launch, checked: PYPTO_OK, or PYPTO_UNLAWFUL with a report to be taken. The kernel

@@ -71,6 +71,18 @@ PYPTO_INLINE uint32_t whole_repeats(uint32_t count)
     return count;
 }
 
+/* Eight lanes of an operand take part in eight bits. */
+template <typename S>
+PYPTO_INLINE void flow_bits(BitFlow& flow, const Operand<S>& at, uint32_t r, uint32_t step)
+{
+    const S* const from = address_of<8>(at, r, step);
+    Flow whole;
+    whole.from(at.position, from, 8 * sizeof(S));
+    for (uint32_t lane = 0; whole.origin() != check::kDefined && lane < 8; ++lane) {
+        flow.from(lane, at.position, from + lane, sizeof(S));
+    }
+}
+
 /* One byte for eight lanes, `lanes` lanes of each repeat; bytes are packed without gaps. b(r, step) is
  * the second operand. */
 template <typename S, typename B>
@@ -82,6 +94,12 @@ PYPTO_HIDDEN PYPTO_OUTLINE void compare_walk(uint8_t* to, AscendC::TPosition pos
     for (uint32_t r = 0; r < repeats; ++r) {
         for (uint32_t step = 0; step < lanes / 8; ++step) {
             const auto value = simd::Lanes<S, 8>::load(address_of<8>(a, r, step));
+            if constexpr (kChecked) {
+                BitFlow flow;
+                flow_bits(flow, a, r, step);
+                b.flow(flow, r, step);
+                flow.to(position, to);
+            }
             *to++ = simd::compare(value, b(r, step), mode);
         }
     }
@@ -94,11 +112,13 @@ struct TensorSide {
     {
         return simd::Lanes<S, 8>::load(address_of<8>(at, r, step));
     }
+    PYPTO_INLINE void flow(BitFlow& flow, uint32_t r, uint32_t step) const { flow_bits(flow, at, r, step); }
 };
 template <typename S>
 struct ScalarSide {
     lane::Element<lane::Register<S>> value;
     PYPTO_INLINE auto operator()(uint32_t, uint32_t) const { return lane::fill<lane::Register<S>>(value); }
+    PYPTO_INLINE void flow(BitFlow&, uint32_t, uint32_t) const {}
 };
 
 }  // namespace pypto_twin
@@ -186,6 +206,34 @@ PYPTO_INLINE void CompareScalar(const LocalTensor<U>& dst, const LocalTensor<T>&
 
 namespace pypto_twin {
 
+/* What is known of byte `at` of the compare register. */
+PYPTO_INLINE void set_register_bits(uint32_t at, uint8_t bits, check::Origin origin)
+{
+#if defined(PYPTO_TWIN_CHECKED)
+    check::Registers& registers = state().registers;
+    registers.compare_bits[at] = bits;
+    registers.compare = bits != 0xff ? origin : registers.compare;
+#endif
+    (void)at, (void)bits, (void)origin;
+}
+
+/* The same between the register and 16 bytes of memory. */
+PYPTO_INLINE void store_register_bits(AscendC::TPosition position, const uint8_t* to)
+{
+    for (uint32_t i = 0; kChecked && i < 16; ++i) {
+        PYPTO_CHECK(assign_bits, position, to + i, state().registers.compare_bits[i], state().registers.compare);
+    }
+    (void)position, (void)to;
+}
+PYPTO_INLINE void load_register_bits(AscendC::TPosition position, const uint8_t* from)
+{
+    for (uint32_t i = 0; kChecked && i < 16; ++i) {
+        Flow flow;
+        flow.from(position, from + i, 1);
+        set_register_bits(i, defined_bits(position, from + i), flow.origin());
+    }
+}
+
 /* One repeat into the compare register. */
 template <typename T>
 PYPTO_INLINE void compare_register(const Operand<T>& a, const Operand<T>& b, AscendC::CMPMODE mode,
@@ -199,7 +247,16 @@ PYPTO_INLINE void compare_register(const Operand<T>& a, const Operand<T>& b, Asc
     report<8, false>(a, 1, lanes);
     report<8, false>(b, 1, lanes);
     state().compare_mask[0] = state().compare_mask[1] = 0;
+    for (uint32_t i = lanes / 8; kChecked && i < 16; ++i) {
+        set_register_bits(i, 0xff, check::kDefined);
+    }
     for (uint32_t step = 0; step < lanes / 8; ++step) {
+        if constexpr (kChecked) {
+            BitFlow flow;
+            flow_bits(flow, a, 0, step);
+            flow_bits(flow, b, 0, step);
+            set_register_bits(step, static_cast<uint8_t>(flow.bits() | ~covered.bits<8>(0, step * 8)), flow.origin());
+        }
         const uint64_t bits = simd::compare(simd::Lanes<T, 8>::load(address_of<8>(a, 0, step)),
                                             simd::Lanes<T, 8>::load(address_of<8>(b, 0, step)), mode);
         state().compare_mask[step / 8] |= (bits & covered.bits<8>(0, step * 8)) << (step % 8 * 8);
@@ -237,6 +294,7 @@ PYPTO_INLINE void GetCmpMask(const LocalTensor<T>& dst)
         return;
     }
     pypto_twin::on_write(dst.Position(), dst.GetPhyAddr(), 16, PIPE_V);
+    pypto_twin::store_register_bits(dst.Position(), reinterpret_cast<const uint8_t*>(dst.GetPhyAddr()));
     __builtin_memcpy(dst.GetPhyAddr(), pypto_twin::state().compare_mask, 16);
 }
 template <typename T>
@@ -247,6 +305,7 @@ PYPTO_INLINE void SetCmpMask(const LocalTensor<T>& src)
         return;
     }
     pypto_twin::on_read(src.Position(), src.GetPhyAddr(), 16, PIPE_V);
+    pypto_twin::load_register_bits(src.Position(), reinterpret_cast<const uint8_t*>(src.GetPhyAddr()));
     __builtin_memcpy(pypto_twin::state().compare_mask, src.GetPhyAddr(), 16);
 }
 

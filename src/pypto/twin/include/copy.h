@@ -58,6 +58,7 @@ inline __attribute__((noinline)) void copy_masked(const AscendC::LocalTensor<T>&
                 if (((word >> lane) & 1u) != 0) {
                     on_read(src.Position(), from + lane, sizeof(T), PIPE_V);
                     on_write(dst.Position(), to + lane, sizeof(T), PIPE_V);
+                    on_move(dst.Position(), to + lane, 0, src.Position(), from + lane, 0, sizeof(T));
                     to[lane] = from[lane];
                 }
             }

@@ -70,6 +70,7 @@ struct State {
     ~State() { check::end(check); }
 
     check::Core* check;
+    check::Registers registers;
 #endif
 
     PyptoCore* core;
@@ -117,6 +118,7 @@ PYPTO_INLINE State::State(PyptoCore* of)
     streaming = (of->flags & PYPTO_STREAM_STORES) != 0;
     current = this;
 #if defined(PYPTO_TWIN_CHECKED)
+    registers = check::Registers();
     check = check::begin(of);
 #endif
 }

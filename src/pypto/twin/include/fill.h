@@ -93,7 +93,13 @@ PYPTO_HIDDEN PYPTO_OUTLINE void broadcast(const Operand<T>& to, const AscendC::L
     for (uint32_t r = 0; r < repeats; ++r) {
         for (uint32_t k = 0; k < 8; ++k) {
             const auto block = lane::constant(from[8 * r + k]);
-            simd::store(address_of<kBlockBytes / sizeof(T)>(to, r, k), block());
+            T* const filled = address_of<kBlockBytes / sizeof(T)>(to, r, k);
+            if constexpr (kChecked) {
+                Flow flow;
+                flow.from(src.Position(), from + 8 * r + k, sizeof(T));
+                flow.to(to.position, filled, kBlockBytes);
+            }
+            simd::store(filled, block());
         }
     }
     set_mask(~uint64_t{0}, ~uint64_t{0});
@@ -157,6 +163,7 @@ PYPTO_INLINE void CreateVecIndex(const LocalTensor<T>& dst, const T& firstValue,
     }
     on_write(dst.Position(), dst.GetPhyAddr(), uint64_t{count} * sizeof(T), PIPE_V);
     T* const to = dst.GetPhyAddr();
+    on_define(dst.Position(), to, uint64_t{count} * sizeof(T));
     for (uint32_t i = 0; i < count; ++i) to[i] = lane::sequence(firstValue, T(1), i);
     set_mask(~uint64_t{0}, ~uint64_t{0});
 }
@@ -176,7 +183,9 @@ PYPTO_INLINE void index_repeats(const Operand<T>& to, T first, const Coverage& c
     for (uint32_t r = 0; r < covered.repeats; ++r) {
         for (uint32_t j = 0; j < lanes; ++j) {
             if (!covered.active(r, j)) continue;
-            address_of<block>(to, r, j / block)[j % block] = lane::sequence(first, T(1), r * lanes + j);
+            T* const element = address_of<block>(to, r, j / block) + j % block;
+            on_define(to.position, element, sizeof(T));
+            *element = lane::sequence(first, T(1), r * lanes + j);
         }
     }
 }
@@ -218,6 +227,7 @@ PYPTO_INLINE void Arange(const LocalTensor<T>& dst, const T firstValue, const T 
     const uint32_t length = static_cast<uint32_t>(count);
     on_write(dst.Position(), dst.GetPhyAddr(), uint64_t{length} * sizeof(T), PIPE_V);
     T* const to = dst.GetPhyAddr();
+    on_define(dst.Position(), to, uint64_t{length} * sizeof(T));
     for (uint32_t i = 0; i < length; ++i) to[i] = lane::sequence(firstValue, diffValue, i);
     leave_count_form();
 }

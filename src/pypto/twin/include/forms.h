@@ -68,6 +68,7 @@ PYPTO_INLINE void report_all(const Instruction& instruction, const Operand<uint8
                              uint32_t repeats, uint32_t length)
 {
     report_lanes(instruction, operands, repeats, 0, length);
+    on_lanes(instruction, operands, repeats, length);
 }
 
 /* The lanes whose bit is set, run by run. */
@@ -86,6 +87,7 @@ PYPTO_INLINE void report_bits(const Instruction& instruction, const Operand<uint
             }
         }
     }
+    on_lanes(instruction, operands, repeats, low, high);
     (void)instruction, (void)operands, (void)repeats, (void)low, (void)high;
 }
 
@@ -218,6 +220,23 @@ PYPTO_INLINE Coverage cover_registers(uint32_t repeats, uint32_t lanes)
     if (state().mask_counter) return cover_count(static_cast<uint32_t>(state().mask_low), lanes);
     const uint64_t low = state().mask_low & low_bits(lanes), high = state().mask_high & high_bits(lanes);
     return {repeats, low, high, low, high};
+}
+
+/* The active lanes of a repeat take part in a result. */
+template <typename T>
+PYPTO_INLINE void take_lanes(Flow& flow, const Operand<T>& at, uint32_t repeat, const Coverage& covered,
+                             uint32_t from = 0, uint32_t to = kRepeatBytes / sizeof(T))
+{
+    if constexpr (kChecked) {
+        for (uint32_t lane = from; lane < to; ++lane) {
+            const bool step = lane % 8 == 0 && lane + 8 <= to && covered.bits<8>(repeat, lane) == 0xff;
+            if (step || covered.active(repeat, lane)) {
+                flow.from(at.position, address_of<8>(at, repeat, lane / 8) + lane % 8, (step ? 8 : 1) * sizeof(T));
+            }
+            lane += step ? 7 : 0;
+        }
+    }
+    (void)flow, (void)at, (void)repeat, (void)covered, (void)from, (void)to;
 }
 
 /* A repeat form's mask argument, set into the registers first where the form says so. */

@@ -34,13 +34,20 @@ struct GatherMaskParams {
 namespace pypto_twin {
 
 template <typename T>
-PYPTO_INLINE T gathered(const AscendC::LocalTensor<T>& src, uint64_t offset)
+PYPTO_INLINE void gather_one(AscendC::TPosition position, T* to, const AscendC::LocalTensor<T>& src, uint64_t offset)
 {
     T value;
     const uint8_t* const from = reinterpret_cast<const uint8_t*>(src.GetPhyAddr()) + offset;
     on_read(src.Position(), from, sizeof(T), PIPE_V);
+    on_move(position, to, 0, src.Position(), from, 0, sizeof(T));
     __builtin_memcpy(&value, from, sizeof(T));
-    return value;
+    *to = value;
+}
+
+/* Whether an offset can be followed. */
+PYPTO_INLINE bool known_offset(AscendC::TPosition position, const uint32_t* offset)
+{
+    return on_use("undefined-offset", "an offset of Gather", position, offset, sizeof(*offset));
 }
 
 template <typename T>
@@ -58,9 +65,20 @@ PYPTO_INLINE void gather_repeats(const Operand<T>& to, const AscendC::LocalTenso
     on_read(offsets.Position(), offset, uint64_t{covered.repeats} * lanes * 4, PIPE_V);
     for (uint32_t r = 0; r < covered.repeats; ++r) {
         for (uint32_t j = 0; j < lanes; ++j) {
-            if (!covered.active(r, j)) continue;
-            address_of<block>(to, r, j / block)[j % block] =
-                gathered(src, uint64_t{base} + offset[r * lanes + j]);
+            const uint32_t* const at = offset + r * lanes + j;
+            if (!covered.active(r, j) || !known_offset(offsets.Position(), at)) continue;
+            gather_one(to.position, address_of<block>(to, r, j / block) + j % block, src, uint64_t{base} + *at);
+        }
+    }
+}
+
+/* The first `lanes` bits decide which lanes are kept, and where all that follow go. */
+PYPTO_INLINE void use_bits(AscendC::TPosition position, const uint8_t* bits, uint32_t lanes)
+{
+    for (uint32_t first = 0; first < lanes; first += 8) {
+        const uint32_t wanted = first + 8 <= lanes ? 0xff : (1u << (lanes - first)) - 1;
+        if ((defined_bits(position, bits + first / 8) & wanted) != wanted) {
+            on_use("undefined-mask", "a bit of GatherMask", position, bits + first / 8, 1);
         }
     }
 }
@@ -80,7 +98,9 @@ PYPTO_INLINE uint64_t compact(const AscendC::LocalTensor<T>& dst, const AscendC:
     for (uint32_t r = 0; r < p.repeatTimes; ++r) {
         for (uint32_t j = 0; j < lanes; ++j) {
             if (!keep(r, j)) continue;
-            const T value = address_of<block>(from, r, j / block)[j % block];
+            const T* const kept = address_of<block>(from, r, j / block) + j % block;
+            on_move(dst.Position(), to, 0, from.position, kept, 0, sizeof(T));
+            const T value = *kept;
             *to++ = value;
         }
     }
@@ -123,7 +143,10 @@ PYPTO_INLINE void Gather(const LocalTensor<T>& dst, const LocalTensor<T>& src,
     on_write(dst.Position(), dst.GetPhyAddr(), uint64_t{count} * sizeof(T), PIPE_V);
     T* const to = dst.GetPhyAddr();
     const uint32_t* const offset = srcOffset.GetPhyAddr();
-    for (uint32_t i = 0; i < count; ++i) to[i] = gathered(src, uint64_t{srcBaseAddr} + offset[i]);
+    for (uint32_t i = 0; i < count; ++i) {
+        if (!known_offset(srcOffset.Position(), offset + i)) continue;
+        gather_one(dst.Position(), to + i, src, uint64_t{srcBaseAddr} + offset[i]);
+    }
     set_mask(~uint64_t{0}, ~uint64_t{0});
 }
 template <typename T>
@@ -161,10 +184,13 @@ PYPTO_INLINE void Gatherb(const LocalTensor<T>& dst, const LocalTensor<T>& src,
     report<kBlockBytes / sizeof(T), true>(to, repeatTime, kRepeatBytes / sizeof(T));
     on_read(offset.Position(), offset.GetPhyAddr(), uint64_t{repeatTime} * 32, PIPE_V);
     for (uint32_t i = 0; i < uint32_t{repeatTime} * 8; ++i) {
+        if (!known_offset(offset.Position(), offset.GetPhyAddr() + i)) continue;
         const uint8_t* const from =
             reinterpret_cast<const uint8_t*>(src.GetPhyAddr()) + offset.GetPhyAddr()[i];
+        T* const block = address_of<kBlockBytes / sizeof(T)>(to, i / 8, i % 8);
         on_read(src.Position(), from, kBlockBytes, PIPE_V);
-        simd::store(address_of<kBlockBytes / sizeof(T)>(to, i / 8, i % 8), simd::load<simd::u32x8>(from));
+        on_move(to.position, block, 0, src.Position(), from, 0, kBlockBytes);
+        simd::store(block, simd::load<simd::u32x8>(from));
     }
     set_mask(~uint64_t{0}, ~uint64_t{0});
 }
@@ -197,6 +223,9 @@ PYPTO_INLINE void GatherMask(const LocalTensor<T>& dst, const LocalTensor<T>& sr
     const uint32_t lanes = reduceMode ? mask : kRepeatBytes / sizeof(T);
     if (on_instruction(PIPE_V)) {
         on_read(src1Pattern.Position(), bits, (lanes + 7) / 8, PIPE_V, p.repeatTimes, pitch);
+        for (uint32_t r = 0; kChecked && r < p.repeatTimes; ++r) {
+            use_bits(src1Pattern.Position(), bits + r * pitch, lanes);
+        }
         rsvdCnt = compact(dst, src0, reduceMode, mask, p, [bits, pitch](uint32_t r, uint32_t lane) {
             return ((bits[r * pitch + lane / 8] >> (lane % 8)) & 1) != 0;
         });

@@ -25,6 +25,10 @@ struct Operand {
  * fold     d[j] = f(a[r, j], d[j]) for all repeats r; with `fixed`
  */
 constexpr uint32_t kOperands = 4;
+
+/* How an instruction makes the bits of a result: each of all bits of its lane, or each of the bits in
+ * its place, where one 0 (1) decides the result of `ands` (`ors`). For the checker. */
+enum class Mixing : uint8_t { all, in_place, ands, ors };
 struct Instruction {
     using Dense = void(const void* f, uint32_t count, const Operand<uint8_t>* operands);
     using Strided = void(const void* f, uint32_t repeats, uint64_t low, uint64_t high,
@@ -38,6 +42,7 @@ struct Instruction {
     uint8_t operands;         /* their number */
     uint8_t sizes[kOperands]; /* bytes of an element of each */
     uint16_t f_bytes;         /* of the function object */
+    Mixing mixing;
 };
 
 /* Bytes from the first to the last lane of an operand in `repeats` repeats of `mask` lanes. */

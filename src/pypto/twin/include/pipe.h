@@ -25,6 +25,8 @@ public:
         }
         busy_ |= 1u << index;
         pypto_twin::on_queue(pypto_twin::check::QueueEvent::alloc, src, base_ + uint64_t{index} * bytes_);
+        pypto_twin::on_undefine(pypto_twin::check::Undefined::allocated, src,
+                                base_ + uint64_t{index} * bytes_, bytes_);
         return tensor<T>(index, src);
     }
     template <typename T>
@@ -188,6 +190,7 @@ public:
         const uint32_t rounded = pypto_twin::round_up(bytes, pypto_twin::kBlockBytes);
         queue.Bind(Allocate(src, num, rounded), num, rounded);
         pypto_twin::on_buffers(src, queue.base_, rounded, num, dst);
+        pypto_twin::on_undefine(pypto_twin::check::Undefined::buffer, src, queue.base_, uint64_t{num} * rounded);
         return true;
     }
     template <TPosition pos>
@@ -196,6 +199,7 @@ public:
         buffer.bytes_ = pypto_twin::round_up(bytes, pypto_twin::kBlockBytes);
         buffer.base_ = Allocate(pos, 1, buffer.bytes_);
         pypto_twin::on_buffers(pos, buffer.base_, buffer.bytes_, 0, pos);
+        pypto_twin::on_undefine(pypto_twin::check::Undefined::buffer, pos, buffer.base_, buffer.bytes_);
         return true;
     }
 

@@ -118,6 +118,16 @@ PYPTO_INLINE void put_index(T* to, uint32_t index)
     }
 }
 
+/* What is known of the register that keeps the last result. */
+template <bool is_extreme>
+PYPTO_INLINE void keep_flow(const Flow& flow)
+{
+#if defined(PYPTO_TWIN_CHECKED)
+    (is_extreme ? state().registers.extreme : state().registers.sum) = flow.origin();
+#endif
+    (void)flow;
+}
+
 /* One result a repeat. `pitch`: results from one to the next, in units of the order. */
 template <typename Op, typename T>
 PYPTO_HIDDEN PYPTO_OUTLINE void whole(const AscendC::LocalTensor<T>& dst, const Operand<T>& src, int32_t pitch,
@@ -138,6 +148,12 @@ PYPTO_HIDDEN PYPTO_OUTLINE void whole(const AscendC::LocalTensor<T>& dst, const 
         uint8_t* const bytes = reinterpret_cast<uint8_t*>(dst.GetPhyAddr()) + r * unit * static_cast<uint32_t>(pitch);
         T* const to = reinterpret_cast<T*>(bytes);
         const float value = repeat<Op>(src, r, covered);
+        if constexpr (kChecked) {
+            Flow flow;
+            take_lanes(flow, src, r, covered);
+            flow.to(dst.Position(), bytes, unit);
+            keep_flow<Op::indexed>(flow);
+        }
         if constexpr (!Op::indexed) {
             to[0] = T(value);
             state().reduce_sum = value;
@@ -182,6 +198,11 @@ PYPTO_HIDDEN PYPTO_OUTLINE void blocks(const AscendC::LocalTensor<T>& dst, const
                 const T* const next = address_of<8>(src, r, b * groups + 1);
                 v = Op::combine(v, load_masked(next, bits >> 8, Op::neutral()));
             }
+            if constexpr (kChecked) {
+                Flow flow;
+                take_lanes(flow, src, r, covered, b * groups * 8, (b + 1) * groups * 8);
+                flow.to(dst.Position(), to + b, sizeof(T));
+            }
             to[b] = T(across<Op>(v));
         }
     }
@@ -206,7 +227,13 @@ PYPTO_HIDDEN PYPTO_OUTLINE void pairs(const AscendC::LocalTensor<T>& dst, const 
             if (bits == 0) continue;
             const f32x8 v = load_masked(address_of<8>(src, r, g), bits, 0.0f);
             for (uint32_t k = 0; k < 4; ++k) {
-                if (((bits >> (2 * k)) & 3) != 0) to[g * 4 + k] = T(v[2 * k] + v[2 * k + 1]);
+                if (((bits >> (2 * k)) & 3) == 0) continue;
+                if constexpr (kChecked) {
+                    Flow flow;
+                    take_lanes(flow, src, r, covered, g * 8 + 2 * k, g * 8 + 2 * k + 2);
+                    flow.to(dst.Position(), to + g * 4 + k, sizeof(T));
+                }
+                to[g * 4 + k] = T(v[2 * k] + v[2 * k + 1]);
             }
         }
     }

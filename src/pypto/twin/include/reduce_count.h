@@ -13,6 +13,22 @@ namespace reduce {
 /* These instructions leave a partial mask: code that relies on it is wrong on the device too. */
 PYPTO_INLINE void leave_partial_mask() { set_mask(3, 0); }
 
+/* All active lanes take part in one result. */
+template <bool is_extreme, typename T>
+PYPTO_INLINE void flow_all(AscendC::TPosition position, const void* to, uint64_t bytes, const Operand<T>& src,
+                           const Coverage& covered)
+{
+    if constexpr (kChecked) {
+        Flow flow;
+        for (uint32_t r = 0; r < covered.repeats; ++r) {
+            take_lanes(flow, src, r, covered);
+        }
+        flow.to(position, to, bytes);
+        keep_flow<is_extreme>(flow);
+    }
+    (void)position, (void)to, (void)bytes, (void)src, (void)covered;
+}
+
 /* dst[0] = extreme value, dst[1] = its index r * E + lane as raw bits if `with_index`. */
 template <typename Op, typename T>
 PYPTO_HIDDEN PYPTO_OUTLINE void extreme(const AscendC::LocalTensor<T>& dst, const Operand<T>& src,
@@ -44,6 +60,7 @@ PYPTO_HIDDEN PYPTO_OUTLINE void extreme(const AscendC::LocalTensor<T>& dst, cons
         }
     }
     T* const to = dst.GetPhyAddr();
+    flow_all<true>(dst.Position(), to, (with_index ? 2 : 1) * sizeof(T), src, covered);
     to[0] = T(value);
     if (with_index) put_index(to + 1, index);
     leave_partial_mask();
@@ -62,6 +79,7 @@ PYPTO_HIDDEN PYPTO_OUTLINE void total(const AscendC::LocalTensor<T>& dst, const 
         const float next = sum + repeat<Sum<T>>(src, r, covered);
         sum = static_cast<float>(T(next));
     }
+    flow_all<false>(dst.Position(), dst.GetPhyAddr(), sizeof(T), src, covered);
     dst.GetPhyAddr()[0] = T(sum);
     state().reduce_sum = sum;
 }

@@ -149,18 +149,23 @@ PYPTO_INLINE void WriteGmByPassDCache(__gm__ T* address, T value)
 template <typename T>
 PYPTO_INLINE T GetReduceRepeatSumSpr()
 {
-    return static_cast<T>(pypto_twin::state().reduce_sum);
+    using namespace pypto_twin;
+    PYPTO_CHECK(use_origin, "undefined-scalar", "the sum that the scalar unit reads", state().registers.sum);
+    return static_cast<T>(state().reduce_sum);
 }
 template <typename T>
 PYPTO_INLINE void GetReduceRepeatMaxMinSpr(T& value)
 {
-    value = static_cast<T>(pypto_twin::state().reduce_value);
+    using namespace pypto_twin;
+    PYPTO_CHECK(use_origin, "undefined-scalar", "the extreme value that the scalar unit reads",
+                state().registers.extreme);
+    value = static_cast<T>(state().reduce_value);
 }
 /* The index comes as raw bits in the width of T. */
 template <typename T>
 PYPTO_INLINE void GetReduceRepeatMaxMinSpr(T& value, T& index)
 {
-    value = static_cast<T>(pypto_twin::state().reduce_value);
+    GetReduceRepeatMaxMinSpr(value);
     __builtin_memcpy(&index, &pypto_twin::state().reduce_index, sizeof(T));
 }
 

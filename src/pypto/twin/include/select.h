@@ -29,6 +29,7 @@ struct RawScalar {
     typename RawLanes<T>::Vector value;
     PYPTO_INLINE auto operator()(uint32_t, uint32_t) const { return value; }
     PYPTO_INLINE void reported(uint32_t) const {}
+    PYPTO_INLINE void flow(Flow&, uint32_t, uint32_t, uint32_t, uint32_t) const {}
 };
 template <typename T>
 struct RawTensor {
@@ -41,12 +42,68 @@ struct RawTensor {
     {
         report<8, false>(at, repeats, kRepeatBytes / sizeof(T));
     }
+    PYPTO_INLINE void flow(Flow& flow, uint32_t r, uint32_t step, uint32_t lane, uint32_t lanes) const
+    {
+        flow.from(at.position, address_of<8>(at, r, step) + lane, lanes * sizeof(T));
+    }
 };
 
-/* `bits` advances by `pitch` bytes a repeat: E / 8, or 0 when one set serves all repeats. */
+/* Where the bits of a Select come from: memory, or the compare register (checked build: what is known
+ * of its bits). */
+struct SelectBits {
+    const uint8_t* bytes;
+    uint32_t pitch; /* bytes from one repeat's to the next one's: E / 8, or 0 when one set serves all */
+    AscendC::TPosition position;
+    bool in_register;
+
+    PYPTO_INLINE uint8_t operator()(uint32_t r, uint32_t step) const { return bytes[r * pitch + step]; }
+    /* Which of a byte's bits are defined, and what is said of the others. */
+    PYPTO_INLINE uint8_t known(uint32_t r, uint32_t step) const
+    {
+#if defined(PYPTO_TWIN_CHECKED)
+        if (in_register) return state().registers.compare_bits[step];
+#endif
+        return defined_bits(position, bytes + r * pitch + step);
+    }
+    PYPTO_INLINE void flow(Flow& flow, uint32_t r, uint32_t step) const
+    {
+#if defined(PYPTO_TWIN_CHECKED)
+        if (in_register) return flow.from(state().registers.compare);
+#endif
+        flow.from(position, bytes + r * pitch + step, 1);
+    }
+};
+
+/* A lane is defined when its bit is and the operand that the bit chooses. */
 template <typename T, typename B>
-PYPTO_HIDDEN PYPTO_OUTLINE void select_walk(const Operand<T>& d, const uint8_t* bits, uint32_t pitch,
-                                            const Operand<T>& a, const B& b, const Coverage& covered)
+PYPTO_INLINE void select_flow(const Operand<T>& d, const SelectBits& bits, const Operand<T>& a, const B& b,
+                              uint32_t r, uint32_t step, uint32_t active)
+{
+    const T* const to = address_of<8>(d, r, step);
+    const T* const from = address_of<8>(a, r, step);
+    const uint8_t known = bits.known(r, step), chosen = bits(r, step);
+    Flow whole;
+    whole.from(a.position, from, 8 * sizeof(T));
+    b.flow(whole, r, step, 0, 8);
+    if (active == 0xff && known == 0xff && whole.origin() == check::kDefined) {
+        return whole.to(d.position, to, 8 * sizeof(T));
+    }
+    for (uint32_t lane = 0; lane < 8; ++lane) {
+        if (((active >> lane) & 1) == 0) continue;
+        Flow flow;
+        if (((known >> lane) & 1) == 0) bits.flow(flow, r, step);
+        if (((chosen >> lane) & 1) != 0) {
+            flow.from(a.position, from + lane, sizeof(T));
+        } else {
+            b.flow(flow, r, step, lane, 1);
+        }
+        flow.to(d.position, to + lane, sizeof(T));
+    }
+}
+
+template <typename T, typename B>
+PYPTO_HIDDEN PYPTO_OUTLINE void select_walk(const Operand<T>& d, const SelectBits& bits, const Operand<T>& a,
+                                            const B& b, const Coverage& covered)
 {
     using Raw = RawLanes<T>;
     constexpr uint32_t lanes = kRepeatBytes / sizeof(T);
@@ -58,7 +115,8 @@ PYPTO_HIDDEN PYPTO_OUTLINE void select_walk(const Operand<T>& d, const uint8_t* 
             const uint32_t active = covered.bits<8>(r, step * 8);
             if (active == 0) continue;
             const auto yes = simd::load<typename Raw::Vector>(address_of<8>(a, r, step));
-            const auto mask = Raw::mask(bits[r * pitch + step]);
+            const auto mask = Raw::mask(bits(r, step));
+            if constexpr (kChecked) select_flow(d, bits, a, b, r, step, active);
             const auto value = (mask & yes) | (~mask & b(r, step));
             T* const to = address_of<8>(d, r, step);
             if (active == 0xff) {
@@ -95,11 +153,11 @@ PYPTO_INLINE Operand<T> dense(const AscendC::LocalTensor<T>& tensor)
 }
 
 template <typename T, typename U>
-PYPTO_INLINE const uint8_t* bit_bytes(const AscendC::LocalTensor<U>& bits, uint32_t repeats, uint32_t pitch)
+PYPTO_INLINE SelectBits bit_bytes(const AscendC::LocalTensor<U>& bits, uint32_t repeats, uint32_t pitch)
 {
     on_read(bits.Position(), bits.GetPhyAddr(),
             pitch == 0 ? kRepeatBytes / sizeof(T) / 8 : uint64_t{repeats} * pitch, PIPE_V);
-    return reinterpret_cast<const uint8_t*>(bits.GetPhyAddr());
+    return {reinterpret_cast<const uint8_t*>(bits.GetPhyAddr()), pitch, bits.Position(), false};
 }
 
 }  // namespace pypto_twin
@@ -119,7 +177,7 @@ PYPTO_INLINE void Select(const LocalTensor<T>& dst, const LocalTensor<U>& selMas
     }
     const Coverage covered = cover_count(count, kRepeatBytes / sizeof(T));
     const uint32_t pitch = select_pitch<T>(selMode);
-    select_walk(dense(dst), bit_bytes<T>(selMask, covered.repeats, pitch), pitch, dense(src0),
+    select_walk(dense(dst), bit_bytes<T>(selMask, covered.repeats, pitch), dense(src0),
                 RawTensor<T>{dense(src1)}, covered);
     leave_count_form();
 }
@@ -135,7 +193,7 @@ PYPTO_INLINE void Select(const LocalTensor<T>& dst, const LocalTensor<U>& selMas
     }
     const Coverage covered = cover_count(count, kRepeatBytes / sizeof(T));
     const uint32_t pitch = select_pitch<T>(selMode);
-    select_walk(dense(dst), bit_bytes<T>(selMask, covered.repeats, pitch), pitch, dense(src0),
+    select_walk(dense(dst), bit_bytes<T>(selMask, covered.repeats, pitch), dense(src0),
                 RawScalar<T>{RawLanes<T>::fill(src1)}, covered);
     leave_count_form();
 }
@@ -153,7 +211,7 @@ PYPTO_INLINE void Select(const LocalTensor<T>& dst, const LocalTensor<U>& selMas
         const uint32_t pitch = select_pitch<T>(selMode);                                         \
         if (!on_instruction(PIPE_V)) return;                                                     \
         select_walk(operand(dst, p.dstBlkStride, p.dstRepStride),                                \
-                    bit_bytes<T>(selMask, covered.repeats, pitch), pitch,                        \
+                    bit_bytes<T>(selMask, covered.repeats, pitch),                               \
                     operand(src0, p.src0BlkStride, p.src0RepStride),                             \
                     RawTensor<T>{operand(src1, p.src1BlkStride, p.src1RepStride)}, covered);     \
     }                                                                                            \
@@ -168,7 +226,7 @@ PYPTO_INLINE void Select(const LocalTensor<T>& dst, const LocalTensor<U>& selMas
         const uint32_t pitch = select_pitch<T>(selMode);                                         \
         if (!on_instruction(PIPE_V)) return;                                                     \
         select_walk(operand(dst, p.dstBlkStride, p.dstRepStride),                                \
-                    bit_bytes<T>(selMask, covered.repeats, pitch), pitch,                        \
+                    bit_bytes<T>(selMask, covered.repeats, pitch),                               \
                     operand(src0, p.src0BlkStride, p.src0RepStride),                             \
                     RawScalar<T>{RawLanes<T>::fill(src1)}, covered);                             \
     }
@@ -187,8 +245,8 @@ PYPTO_INLINE void Select(const LocalTensor<T>& dst, const LocalTensor<T>& src0,
     if (!on_instruction(PIPE_V)) {
         return;
     }
-    select_walk(operand(dst, p.dstBlkStride, p.dstRepStride),
-                reinterpret_cast<const uint8_t*>(state().compare_mask), 0,
+    const SelectBits bits{reinterpret_cast<const uint8_t*>(state().compare_mask), 0, TPosition::VECCALC, true};
+    select_walk(operand(dst, p.dstBlkStride, p.dstRepStride), bits,
                 operand(src0, p.src0BlkStride, p.src0RepStride),
                 RawTensor<T>{operand(src1, p.src1BlkStride, p.src1RepStride)},
                 cover_registers(repeatTime, kRepeatBytes / sizeof(T)));

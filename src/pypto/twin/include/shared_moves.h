@@ -194,6 +194,7 @@ PYPTO_INLINE void bring(AscendC::TPosition position, const Rows& r)
     }
     on_read(AscendC::TPosition::GM, r.src, r.bytes, PIPE_MTE2, r.rows, r.src_pitch);
     on_write(position, r.dst, r.bytes, PIPE_MTE2, r.rows, r.dst_pitch);
+    on_move(position, r.dst, r.dst_pitch, AscendC::TPosition::GM, r.src, r.src_pitch, r.bytes, r.rows);
     if (defer(position, r)) {
         return;
     }
@@ -226,6 +227,8 @@ PYPTO_SHARED void store(AscendC::TPosition position, const Rows& rows)
     on_read(position, r.src, r.bytes, PIPE_MTE3, r.rows, r.src_pitch);
     on_write(AscendC::TPosition::GM, r.dst, r.bytes, PIPE_MTE3, r.rows, r.dst_pitch);
     State& s = state();
+    on_move(AscendC::TPosition::GM, r.dst, r.dst_pitch, position, r.src, r.src_pitch, r.bytes, r.rows,
+            s.accumulate != nullptr);
     if (__builtin_expect(s.accumulate != nullptr, 0)) {
         s.accumulate(r);
     } else {
@@ -244,6 +247,7 @@ PYPTO_SHARED void copy_local(AscendC::TPosition dst, AscendC::TPosition src, con
     }
     on_read(src, r.src, r.bytes, pipe, r.rows, r.src_pitch);
     on_write(dst, r.dst, r.bytes, pipe, r.rows, r.dst_pitch);
+    on_move(dst, r.dst, r.dst_pitch, src, r.src, r.src_pitch, r.bytes, r.rows);
     copy_rows(r);
 }
 
@@ -279,7 +283,11 @@ PYPTO_SHARED void load_padded(AscendC::TPosition position, const Rows& rows, uin
         p.right = static_cast<uint32_t>(occupied - p.left - r.bytes);
         on_write(position, r.dst - p.left, p.left, PIPE_MTE2, r.rows, r.dst_pitch);
         on_write(position, r.dst + r.bytes, p.right, PIPE_MTE2, r.rows, r.dst_pitch);
+        on_define(position, r.dst - p.left, p.left, r.rows, r.dst_pitch);
+        on_define(position, r.dst + r.bytes, p.right, r.rows, r.dst_pitch);
         pad_rows(r, p);
+    } else if (r.bytes != 0) {
+        on_undefine(check::Undefined::padding, position, r.dst + r.bytes, occupied - used, r.rows, r.dst_pitch);
     }
 }
 

@@ -3,6 +3,7 @@
 #define PYPTO_TWIN_TENSOR_H
 
 #include "deferred.h"
+#include "flow.h"
 #include "hooks.h"
 
 namespace AscendC {

@@ -301,6 +301,15 @@ template <typename F>
 inline constexpr bool has_fixed<F, float, float, float> =
     one_of<F, lane::AddLanes, lane::SubLanes, lane::MulLanes, lane::DivLanes, lane::MaxLanes, lane::MinLanes>;
 
+template <typename F>
+inline constexpr Mixing mixing_of = Mixing::all;
+template <>
+inline constexpr Mixing mixing_of<lane::AndLanes> = Mixing::ands;
+template <>
+inline constexpr Mixing mixing_of<lane::OrLanes> = Mixing::ors;
+template <>
+inline constexpr Mixing mixing_of<lane::NotLanes> = Mixing::in_place;
+
 template <typename F, typename D, typename... S>
 constexpr Instruction make_instruction()
 {
@@ -312,7 +321,8 @@ constexpr Instruction make_instruction()
                         step_lanes<D, S...>,
                         1 + sizeof...(S),
                         {sizeof(D), sizeof(S)...},
-                        sizeof(F)};
+                        sizeof(F),
+                        mixing_of<F>};
     if constexpr (has_fixed<F, D, S...>) {
         made.fixed = &FixedLoops<F, D>::fixed;
         made.fold = &FixedLoops<F, D>::fold;

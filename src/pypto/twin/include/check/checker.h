@@ -9,6 +9,7 @@
 #include "rules.h"
 #include "cache.h"
 #include "cores.h"
+#include "values.h"
 
 namespace pypto_twin {
 namespace check {
@@ -123,7 +124,11 @@ void leave(Core* core, bool aiv_only) { core->leave(aiv_only); }
 bool cross_set(Core* core, uint32_t mode, pipe_t pipe, uint32_t flag) { return core->cross_set(mode, pipe, flag); }
 bool cross_wait(Core* core, uint32_t flag) { return core->cross_wait(flag); }
 void cross_waited(Core* core, uint32_t flag) { core->cross_waited(flag); }
-void reset_buffers(Core* core) { core->reset_buffers(); }
+void reset_buffers(Core* core)
+{
+    core->reset_buffers();
+    core->clear_values();
+}
 void add_buffers(Core* core, TPosition position, const void* address, uint64_t bytes, uint32_t number,
                  TPosition target)
 {
@@ -134,6 +139,55 @@ void queue_event(Core* core, QueueEvent what, TPosition position, const void* ad
     core->queue_event(what, position, address);
 }
 void queue_depth(Core* core, uint32_t queued, uint32_t depth) { core->queue_depth(queued, depth); }
+
+void define(Core* core, TPosition position, const void* address, uint64_t bytes, uint32_t rows, uint64_t pitch)
+{
+    core->define(position, address, bytes, rows, pitch);
+}
+void undefine(Core* core, Undefined why, TPosition position, const void* address, uint64_t bytes,
+              uint32_t rows, uint64_t pitch)
+{
+    core->undefine(why, position, address, bytes, rows, pitch);
+}
+void move(Core* core, TPosition dst, const void* to, uint64_t to_pitch, TPosition src, const void* from,
+          uint64_t from_pitch, uint64_t bytes, uint32_t rows, bool accumulates)
+{
+    core->move(dst, to, to_pitch, src, from, from_pitch, bytes, rows, accumulates);
+}
+void lanes(Core* core, const Instruction& instruction, const Operand<uint8_t>* operands, uint32_t repeats,
+           uint32_t count)
+{
+    core->lanes(instruction, operands, repeats, count);
+}
+void masked_lanes(Core* core, const Instruction& instruction, const Operand<uint8_t>* operands,
+                  uint32_t repeats, uint64_t low, uint64_t high)
+{
+    core->masked_lanes(instruction, operands, repeats, low, high);
+}
+Origin origin(Core* core, TPosition position, const void* address, uint64_t bytes)
+{
+    return core->origin(position, address, bytes);
+}
+void assign(Core* core, TPosition position, const void* address, uint64_t bytes, Origin origin)
+{
+    core->assign(position, address, bytes, origin);
+}
+uint8_t defined_bits(Core* core, TPosition position, const void* address)
+{
+    return core->defined_bits(position, address);
+}
+void assign_bits(Core* core, TPosition position, const void* address, uint8_t bits, Origin origin)
+{
+    core->assign_bits(position, address, bits, origin);
+}
+bool use(Core* core, const char* rule, const char* what, TPosition position, const void* address, uint64_t bytes)
+{
+    return core->use(rule, what, position, address, bytes);
+}
+bool use_origin(Core* core, const char* rule, const char* what, Origin origin)
+{
+    return core->use_origin(rule, what, origin);
+}
 
 namespace {
 
@@ -205,7 +259,12 @@ int32_t launch(const PyptoRuntime* runtime, const PyptoLaunch* launch, const Arg
             }
         }
         const uint64_t at = reinterpret_cast<uint64_t>(*argument.pointer);
-        checked.regions.push_back(Region{at, at + argument.bytes, argument.name});
+        Region region{at, at + argument.bytes, argument.name, argument.element, nullptr};
+        if (argument.workspace) {
+            region.values = std::make_unique<Defined>(argument.bytes);
+            region.values->undefine(0, argument.bytes, checked.origins.of(Cause{Undefined::workspace, kNoSite}));
+        }
+        checked.regions.push_back(std::move(region));
     }
     checked.kind = launch->kind;
     const Frame frame{launch->stream, launch->frame};

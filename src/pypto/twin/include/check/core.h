@@ -8,6 +8,7 @@
 #include "../../../runtime/pypto_abi.h"
 #include "../check.h"
 #include "../rules.h"
+#include "defined.h"
 #include "report.h"
 #include "shadow.h"
 
@@ -22,6 +23,8 @@ using AscendC::TPosition;
 struct Region {
     uint64_t begin, end;
     std::string name;
+    uint32_t element = 1;            /* bytes of one */
+    std::unique_ptr<Defined> values; /* of the workspace; arguments are defined */
 };
 
 /* Streams of a group, those of the cube core first. */
@@ -59,6 +62,7 @@ struct Launch {
     ~Launch();
 
     Sites sites;
+    Origins origins;
     Report report;
     Shadow global;
     std::vector<Region> regions; /* empty: not known */
@@ -141,6 +145,24 @@ public:
     uint64_t place(TPosition position, uint64_t address) const; /* byte of its memory */
     void broken(const char* rule, std::string text, const Tensor* of);
 
+    /* Which values are defined: values.h. */
+    void define(TPosition position, const void* address, uint64_t bytes, uint32_t rows, uint64_t pitch);
+    void undefine(Undefined why, TPosition position, const void* address, uint64_t bytes, uint32_t rows,
+                  uint64_t pitch);
+    void clear_values();
+    void move(TPosition dst, const void* to, uint64_t to_pitch, TPosition src, const void* from,
+              uint64_t from_pitch, uint64_t bytes, uint32_t rows, bool accumulates);
+    void lanes(const Instruction& instruction, const Operand<uint8_t>* operands, uint32_t repeats,
+               uint32_t count);
+    void masked_lanes(const Instruction& instruction, const Operand<uint8_t>* operands, uint32_t repeats,
+                      uint64_t low, uint64_t high);
+    Origin origin(TPosition position, const void* address, uint64_t bytes);
+    void assign(TPosition position, const void* address, uint64_t bytes, Origin origin);
+    uint8_t defined_bits(TPosition position, const void* address);
+    void assign_bits(TPosition position, const void* address, uint8_t bits, Origin origin);
+    bool use(const char* rule, const char* what, TPosition position, const void* address, uint64_t bytes);
+    bool use_origin(const char* rule, const char* what, Origin origin);
+
 private:
     struct Flag {
         bool set = false;
@@ -179,6 +201,23 @@ private:
     void write_back(uint64_t line, const Line& held);
     Site here();
 
+    struct Values;
+    void scalar(bool write, TPosition position, const void* address, uint64_t bytes);
+    Region* region_of(uint64_t address, uint64_t bytes);
+    Values values_at(TPosition position, const void* address, uint64_t bytes);
+    Origin cause(Undefined why);
+    uint64_t offset_of(Hardware memory, const void* address) const;
+    std::string spelled(TPosition position, const void* address);
+    void found_undefined(const char* rule, std::string text, Origin origin, Place place);
+    void used(const char* rule, std::string text, TPosition position, const void* address, uint64_t bytes,
+              const Values& from);
+    void stored(TPosition dst, const uint8_t* to, TPosition src, const uint8_t* from, uint64_t bytes);
+    void run_of_lanes(const Instruction& instruction, const Operand<uint8_t>* operands, uint32_t repeat,
+                      uint32_t from, uint32_t to);
+    void piece_of_lanes(const Instruction& instruction, const Operand<uint8_t>* operands,
+                        const uint8_t* const* at, uint32_t count);
+    void one_lane(const Instruction& instruction, const Operand<uint8_t>* operands, const uint8_t* const* at);
+
     Launch& launch_;
     PyptoCore& core_;
     const uint32_t cores_;  /* of the launch */
@@ -208,6 +247,8 @@ private:
     uint32_t consumed_[kCrossFlags] = {};
 
     std::map<uint64_t, Line> lines_; /* of the data cache, by address / 64 */
+
+    Defined values_; /* of all on-chip memory */
 };
 
 inline Launch::~Launch() = default;

@@ -42,6 +42,9 @@ inline uint32_t number_of(const PyptoCore& core, Members members)
     return at / members.vectors * members.size() + members.cubes + at % members.vectors;
 }
 
+/* On-chip memory of a cube core, as PyptoCore.ub has it. */
+constexpr uint64_t kCubeBytes = 1u << 20;
+
 inline Core::Core(Launch& launch, PyptoCore& core)
     : launch_(launch),
       core_(core),
@@ -49,7 +52,8 @@ inline Core::Core(Launch& launch, PyptoCore& core)
       number_(number_of(core, members_of(launch.kind))),
       cube_(core.is_cube != 0),
       block_(core.block_idx),
-      order_(number_, cores_)
+      order_(number_, cores_),
+      values_(core.is_cube != 0 ? kCubeBytes : memory_bytes(Hardware::UB))
 {
 }
 
@@ -149,6 +153,7 @@ inline void Core::access(bool write, TPosition position, const void* address, ui
 {
     if (pipe == PIPE_S) {
         instruction(PIPE_S); /* scalar accesses are instructions of their own */
+        scalar(write, position, address, bytes);
     }
     if (bytes == 0) {
         return;
@@ -163,6 +168,15 @@ inline void Core::access(bool write, TPosition position, const void* address, ui
     }
     for (uint32_t row = 0; row < rows; ++row) {
         touch(write, memory, start + row * pitch, bytes, pipe);
+    }
+}
+
+inline void Core::scalar(bool write, TPosition position, const void* address, uint64_t bytes)
+{
+    if (write) {
+        assign(position, address, bytes, kDefined);
+    } else {
+        use("undefined-scalar", "what the scalar unit reads", position, address, bytes);
     }
 }
 
