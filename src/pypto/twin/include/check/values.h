@@ -63,6 +63,9 @@ inline void Core::define(TPosition position, const void* address, uint64_t bytes
 inline void Core::undefine(Undefined why, TPosition position, const void* address, uint64_t bytes,
                            uint32_t rows, uint64_t pitch)
 {
+    if (bytes == 0) {
+        return;
+    }
     const Origin origin = cause(why);
     for (uint32_t row = 0; row < rows; ++row) {
         assign(position, static_cast<const uint8_t*>(address) + row * pitch, bytes, origin);
