@@ -59,7 +59,7 @@ template <unsigned n, unsigned... index> struct Make : Make<n - 1, n - 1, index.
 template <unsigned... index> struct Make<0, index...> { using type = Sequence<index...>; };
 
 struct Frame { const void* const* arguments; };
-struct Memory { const char* name; uint8_t** pointer; uint64_t bytes; };
+struct Memory { const char* name; uint8_t** pointer; uint64_t bytes; uint32_t element, workspace; };
 
 template <auto* kernel> struct Entry;
 template <typename... A, void (*kernel)(A...)> struct Entry<kernel> {
@@ -84,6 +84,8 @@ inline void launch(const PyptoRuntime* runtime, const PyptoLaunch& what, const M
         arguments[i].name = memory[i].name;
         arguments[i].pointer = memory[i].pointer;
         arguments[i].bytes = memory[i].bytes;
+        arguments[i].element = memory[i].element;
+        arguments[i].workspace = memory[i].workspace != 0;
     }
     pypto_twin::check::launch(runtime, &what, arguments, count);
 #else
@@ -119,7 +121,13 @@ class _RuntimeTable(ctypes.Structure):
 
 
 class _Memory(ctypes.Structure):
-    _fields_ = (("name", ctypes.c_char_p), ("pointer", ctypes.c_void_p), ("bytes", ctypes.c_uint64))
+    _fields_ = (
+        ("name", ctypes.c_char_p),
+        ("pointer", ctypes.c_void_p),
+        ("bytes", ctypes.c_uint64),
+        ("element", ctypes.c_uint32),
+        ("workspace", ctypes.c_uint32),
+    )
 
 
 class Runtime:
@@ -169,7 +177,7 @@ class Kernel:
         values = [_value(argument) for argument in arguments]
         names = (*self.parameters, *("argument" for _ in values[len(self.parameters) :]))
         memory = [
-            (name.encode(), ctypes.addressof(value), size)
+            (name.encode(), ctypes.addressof(value), *size, name == "workspace")
             for name, value, size in zip(names, values, map(_bytes, arguments), strict=True)
             if size is not None
         ]
@@ -193,11 +201,11 @@ def _value(argument: object) -> Any:
     return argument
 
 
-def _bytes(argument: Any) -> int | None:
-    """Bytes of memory from the address that is passed, of contiguous arrays and tensors only; None
-    where it is no pointer."""
+def _bytes(argument: Any) -> tuple[int, int] | None:
+    """Bytes of memory from the address that is passed, of contiguous arrays and tensors only, and
+    of an element; None where it is no pointer."""
     if isinstance(argument, np.ndarray) or hasattr(argument, "data_ptr"):
-        return int(argument.nbytes)
+        return int(argument.nbytes), int(argument.itemsize)
     return None
 
 
