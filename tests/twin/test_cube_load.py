@@ -88,6 +88,18 @@ template <typename T> __aicore__ inline void Fills(GM_ADDR memory, GM_ADDR p)
     }
     peek(at<uint8_t>(to), memory, 65536);
 }
+// GM to L1 and back, and L1 to the fixpipe buffer; v: count, length, gaps on the way in and out
+extern "C" __global__ __cube__ void passes(GM_ADDR x, GM_ADDR y, GM_ADDR p)
+{
+    const int32_t* v = reinterpret_cast<const int32_t*>(p);
+    const LocalTensor<uint64_t> l1 = at<uint64_t>(TPosition::A1), fb = at<uint64_t>(TPosition::C2PIPE2GM);
+    DataCopy(l1, gm<uint64_t>(x), 1024);
+    DataCopy(gm<uint64_t>(y), l1, 1024);
+    DataCopy(l1[1024], gm<uint64_t>(x), DataCopyParams(v[0], v[1], v[2], 0));
+    DataCopy(gm<uint64_t>(y)[1024], l1[1024], DataCopyParams(v[0], v[1], 0, v[3]));
+    DataCopy(fb, l1, DataCopyParams(2, 1, 4, 2)); // starts 128 bytes and 256 bytes apart
+    peek(fb, y + 16384, 2048);
+}
 extern "C" __global__ __cube__ void bias(GM_ADDR l1, GM_ADDR c2, GM_ADDR p)
 {
     const int32_t* v = reinterpret_cast<const int32_t*>(p);
@@ -116,7 +128,7 @@ KERNELS = {
 
 @pytest.fixture(scope="module")
 def kernels(twin: Harness) -> dict[str, Kernel]:
-    text, names = TEXT, ["bias"]
+    text, names = TEXT, ["bias", "passes"]
     for kernel, (call, types) in KERNELS.items():
         for name in types:
             names.append(f"{kernel}_{name}")
@@ -354,3 +366,17 @@ def test_bias_table(kernels: dict[str, Kernel], converts: int) -> None:
         expected[i * (length + gap) * 16 :][: length * 16] = row
     kernels["bias"](source, table, numbers(converts, count, length, source_gap, gap), kind=CUBE)
     np.testing.assert_array_equal(table, expected)
+
+
+def test_l1_and_back(kernels: dict[str, Kernel]) -> None:
+    count, length, gap_in, gap_out = 5, 3, 2, 1
+    x = np.arange(1024, dtype=np.uint64)
+    y = np.zeros(2304, np.uint64)
+    expected = y.copy()
+    expected[:1024] = x
+    for i in range(count):  # a block is 4 elements
+        row = x[i * (length + gap_in) * 4 :][: length * 4]
+        expected[1024 + i * (length + gap_out) * 4 :][: length * 4] = row
+    expected[2048:2064], expected[2080:2096] = x[:16], x[16:32]
+    kernels["passes"](x, y, numbers(count, length, gap_in, gap_out), kind=CUBE)
+    np.testing.assert_array_equal(y, expected)
