@@ -70,13 +70,7 @@ _HELP = {
     "cache-line": "let the scalar units of two cores, and copies, write different 64-byte lines",
     "refused": "the core ends here: the twin cannot compute what the device would",
 }
-_HELP_OF_FAMILY = {
-    "queue": _QUEUE,
-    "flag": _FLAG,
-    "cross": _CROSS,
-    "cache": _CACHE,
-    "dirty": _CACHE,
-}
+_HELP_OF_FAMILY = {"queue": _QUEUE, "flag": _FLAG, "cross": _CROSS, "cache": _CACHE}
 _NOWHERE = "the place is not known: that takes addr2line, of binutils, on PATH"
 _MARK = re.compile(r"//\s+@([^\s@+]+)\+(\d+)")
 _INIT_BUFFER = re.compile(r"\bInitBuffer\(\s*([\w.>\-\[\]]+)\s*,")
@@ -203,9 +197,8 @@ def _diagnostic(
 ) -> Diagnostic:
     help = _HELP.get(found.rule) or _HELP_OF_FAMILY.get(found.rule.partition("-")[0])
     notes = [] if found.here else [_NOWHERE]
-    notes += [f"{file}:{place.line}  {_line(lines, place.line)}" for place in found.here[:2]]
-    if found.other:
-        notes += [f"and       {file}:{p.line}  {_line(lines, p.line)}" for p in found.other[:2]]
+    notes += _shown(found.here, lines, file)
+    notes += [f"and       {place}" for place in _shown(found.other, lines, file)]
     memory = ": ".join(part for part in (_buffer_name(found.buffer, lines), found.memory) if part)
     notes += [memory] if memory else []
     notes.append(_times(found, lines))
@@ -217,6 +210,12 @@ def _diagnostic(
         help=help,
         notes=tuple(notes),
     )
+
+
+def _shown(places: tuple[_Place, ...], lines: list[str], file: str) -> list[str]:
+    """The line of a place, and the one that called the function there."""
+    told = [(place.line, _line(lines, place.line)) for place in places]
+    return [f"{file}:{number}  {text}" for number, text in told if text][:2]
 
 
 def _buffer_name(places: tuple[_Place, ...], lines: list[str]) -> str:
@@ -235,7 +234,7 @@ def _times(found: Finding, lines: list[str]) -> str:
         text += f", tile {found.tile}"
         if found.counter:
             names = _INIT_BUFFER.findall(_line(lines, found.counter[0].line))
-            text += f" by {names[0]}" if len(names) == 1 else ""
+            text += f" of {names[0]}" if len(names) == 1 else ""
     if len(found.cores) > 1:
         text += f"; also on {_cores(found.cores[1:])}"
     if found.tiles > 1:

@@ -138,8 +138,7 @@ inline void Core::queue_depth(uint32_t queued, uint32_t depth)
 {
     if (queued >= std::max(depth, 1u)) {
         site_ = here();
-        found("queue-depth", "EnQue: the queue holds " + std::to_string(queued) + " tensors, and its depth is " +
-                                 std::to_string(std::max(depth, 1u)));
+        found("queue-depth", "EnQue: the queue is full: its depth is " + std::to_string(std::max(depth, 1u)));
     }
 }
 

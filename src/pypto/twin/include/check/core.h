@@ -195,7 +195,7 @@ private:
     bool takes_part(uint32_t mode, const Core& other) const;
     uint32_t complete(uint32_t mode, uint32_t flag, const Core& with) const;
     uint32_t available(uint32_t flag) const;
-    std::string missing() const;
+    std::vector<std::string> missing() const;
     void dirty_lines(const char* what, uint64_t begin, uint64_t end, bool own, bool whole_lines);
     void outdate(uint64_t begin, uint64_t end, bool own);
     void write_back(uint64_t line, const Line& held);

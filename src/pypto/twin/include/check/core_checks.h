@@ -137,12 +137,12 @@ inline void Core::finish()
     }
     left_full();
     if (!piped_ && running_) {
-        found("core-state", "the kernel ends without PipeBarrier<PIPE_ALL>, and no TPipe has one made");
+        found("core-state", "the kernel has no TPipe and does not end with PipeBarrier<PIPE_ALL>");
     }
     for (const auto& entry : lines_) {
         if (entry.second.dirty != 0) {
             site_ = entry.second.dirty_by;
-            found("dirty-left", "writes GM through the scalar data cache, and nothing cleans the line: the "
+            found("cache-left", "writes GM through the scalar data cache, and nothing cleans the line: the "
                                 "bytes may never reach memory");
         }
     }

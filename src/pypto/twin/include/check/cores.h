@@ -165,7 +165,7 @@ inline std::string listed(const std::vector<std::string>& names)
 }
 
 /* The cores without which this one waits for ever. */
-inline std::string Core::missing() const
+inline std::vector<std::string> Core::missing() const
 {
     std::vector<std::string> names;
     const bool flag = waiting_.what == Waiting::For::flag;
@@ -190,7 +190,7 @@ inline std::string Core::missing() const
             names.push_back(other->name());
         }
     }
-    return listed(names);
+    return names;
 }
 
 /* No core can go on, and this one waits. */
@@ -200,14 +200,14 @@ inline void Core::stuck()
         return; /* that is why */
     }
     site_ = waiting_.site;
-    const std::string absent = missing();
+    const std::vector<std::string> absent = missing();
     if (waiting_.what != Waiting::For::flag) {
         const uint32_t number = barriers_[waiting_.what == Waiting::For::vectors ? 0 : 1] + 1;
-        return found("sync-all", "waits for ever in SyncAll number " + std::to_string(number) + ", which " + absent +
-                                     " never reach" + (absent.find(' ', 4) == std::string::npos ? "es" : ""));
+        return found("sync-all", "waits for ever in SyncAll number " + std::to_string(number) + ", which " +
+                                     listed(absent) + " never reach" + (absent.size() == 1 ? "es" : ""));
     }
     found("cross-flag-not-set", "CrossCoreWaitFlag: waits for ever: flag " + std::to_string(waiting_.flag) +
-                                    " is not set by " + (absent.empty() ? "any core" : absent));
+                                    " is not set by " + (absent.empty() ? "any core" : listed(absent)));
 }
 
 /* All cores have ended: sets of this one that nobody has waited for. */
