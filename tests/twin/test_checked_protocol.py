@@ -1,4 +1,4 @@
-"""Queues, flags, cores, caches, global memory under the checked twin: the whole report of each case."""
+"""The checked twin on queues, flags, cores, caches and global memory: whole reports."""
 
 from __future__ import annotations
 
