@@ -22,7 +22,7 @@ from typing import Any, Final, Literal
 import numpy as np
 from filelock import FileLock
 
-Build = Literal["fast", "count", "checked", "alone"]
+Build = Literal["fast", "count", "checked", "shuffled", "naive", "alone"]
 
 PACKAGE: Final = Path(__file__).resolve().parents[2] / "src" / "pypto"
 INCLUDE: Final = PACKAGE / "twin" / "include"
@@ -44,6 +44,8 @@ FLAGS: Final = (
 _KINDS: Final = {
     "count": ("-DPYPTO_TWIN_COUNT",),
     "checked": ("-DPYPTO_TWIN_CHECKED", "-O1", "-g1", "-fno-omit-frame-pointer"),
+    "shuffled": ("-DPYPTO_TWIN_SHUFFLED", "-O1", "-g1", "-fno-omit-frame-pointer"),
+    "naive": ("-DPYPTO_TWIN_NAIVE", "-O1"),
 }
 
 VECTOR, CUBE, MIX_0_1, MIX_1_0, MIX_1_1, MIX_1_2 = range(6)
@@ -78,7 +80,7 @@ template <typename... A, void (*kernel)(A...)> struct Entry<kernel> {
 inline void launch(const PyptoRuntime* runtime, const PyptoLaunch& what, const Memory* memory,
                    uint32_t count)
 {
-#if defined(PYPTO_TWIN_CHECKED)
+#if defined(PYPTO_TWIN_CHECKED) || defined(PYPTO_TWIN_SHUFFLED)
     pypto_twin::check::Argument arguments[16] = {};
     for (uint32_t i = 0; i < count; ++i) {
         arguments[i].name = memory[i].name;
@@ -87,7 +89,12 @@ inline void launch(const PyptoRuntime* runtime, const PyptoLaunch& what, const M
         arguments[i].element = memory[i].element;
         arguments[i].workspace = memory[i].workspace != 0;
     }
+#endif
+#if defined(PYPTO_TWIN_CHECKED)
     pypto_twin::check::launch(runtime, &what, arguments, count);
+#elif defined(PYPTO_TWIN_SHUFFLED)
+    (void)runtime;
+    pypto_twin::shuffle::launch(&what, arguments, count);
 #else
     (void)memory, (void)count;
     runtime->launch(&what);

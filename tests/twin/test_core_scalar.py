@@ -214,8 +214,11 @@ def test_the_twin_includes_no_standard_header_but_two_small_ones() -> None:
     standard = {name for name in included if name.startswith("<")}
     assert standard == {"<stddef.h>", "<stdint.h>"}
     own = {f'"{path.name}"' for path in INCLUDE.glob("*.h")}
-    # The checker is for the object file of the checked build; kernels never include it.
+    # The checker and the scheduler are for the object files of their builds; kernels never include
+    # them.
     assert set(included) - standard - own == {
         '"../../runtime/pypto_abi.h"',
         '"check/checker.h"',
+        '"check/table.h"',
+        '"shuffle/launch.h"',
     }

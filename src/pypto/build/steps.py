@@ -37,6 +37,8 @@ KINDS: dict[str, tuple[str, ...]] = {
     "counting": ("-DPYPTO_TWIN_COUNT",),
     # Places of findings are read from frame pointers and line tables.
     "checked": ("-DPYPTO_TWIN_CHECKED", "-O1", "-g1", "-fno-omit-frame-pointer"),
+    "shuffled": ("-DPYPTO_TWIN_SHUFFLED", "-O1", "-g1", "-fno-omit-frame-pointer"),
+    "naive": ("-DPYPTO_TWIN_NAIVE", "-O1"),
 }
 """Builds of the twin and their flags."""
 
@@ -204,10 +206,16 @@ def kernel_flags(toolchain: HostToolchain, kind: str) -> tuple[str, ...]:
 
 
 def kernel_libraries(toolchain: HostToolchain, kind: str) -> tuple[str, ...]:
-    """What a kernel is linked with. The checker is written with the C++ library."""
-    if kind != "checked":
+    """What a kernel is linked with. The checker and the scheduler of the shuffled build are written
+    with the C++ library."""
+    if kind not in ("checked", "shuffled"):
         return toolchain.libraries
     return (*(word for word in toolchain.libraries if word != "-nostdlib"), "-lstdc++")
+
+
+def _fibers_digest(memo: Memo) -> str:
+    """Digest of what the shuffled build takes from the runtime library's sources."""
+    return digest_tree([("runtime", _LIBRARY)], (".cpp", ".h"), memo)
 
 
 def header_key(store: CacheStore, toolchain: HostToolchain, kind: str) -> str:
@@ -217,6 +225,7 @@ def header_key(store: CacheStore, toolchain: HostToolchain, kind: str) -> str:
             "toolchain": toolchain.identity,
             "flags": kernel_flags(toolchain, kind),
             "text": twin_digest(store.memo),
+            "fibers": _fibers_digest(store.memo) if kind == "shuffled" else "",
             "prelude": _PRELUDE_TEXT,
             "support": (_SUPPORT_TEXT, _SUPPORT_FLAGS),
         }

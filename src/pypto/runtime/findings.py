@@ -42,6 +42,9 @@ _HELP = {
     "undefined-scalar": "write the element before the scalar unit reads it",
     "undefined-offset": "write every offset that the instruction follows",
     "undefined-mask": "write every bit that the instruction looks at",
+    "deadlock": "each wait needs its signal: EnQue before DeQue, FreeTensor before AllocTensor, "
+    "SetFlag before WaitFlag, SyncAll on every core",
+    "stopped": "the launch ends here: the twin cannot compute what the device would",
     "gm-bounds": "keep within the tensors that the kernel is given",
     "core-kind": "put it under `if ASCEND_IS_AIV` or `if ASCEND_IS_AIC`, or launch another kind",
     "operand-memory": "give it a tensor in the memory that the instruction works on",

@@ -121,40 +121,57 @@ PYPTO_INLINE void DisableDmaAtomic() { SetAtomicNone(); }
 template <typename T>
 PYPTO_INLINE T AtomicAdd(__gm__ T* address, T value)
 {
-    pypto_twin::on_uncached(true, true, address, sizeof(T));
-    return pypto_twin::update(address, pypto_twin::AtomicOperation::add, value);
+    T before{};
+    if (pypto_twin::on_scalar()) {
+        pypto_twin::on_uncached(true, true, address, sizeof(T));
+        before = pypto_twin::update(address, pypto_twin::AtomicOperation::add, value);
+    }
+    return pypto_twin::scalar_value(before);
 }
 template <typename T>
 PYPTO_INLINE T AtomicMax(__gm__ T* address, T value)
 {
-    pypto_twin::on_uncached(true, true, address, sizeof(T));
-    return pypto_twin::update(address, pypto_twin::AtomicOperation::max, value);
+    T before{};
+    if (pypto_twin::on_scalar()) {
+        pypto_twin::on_uncached(true, true, address, sizeof(T));
+        before = pypto_twin::update(address, pypto_twin::AtomicOperation::max, value);
+    }
+    return pypto_twin::scalar_value(before);
 }
 template <typename T>
 PYPTO_INLINE T AtomicMin(__gm__ T* address, T value)
 {
-    pypto_twin::on_uncached(true, true, address, sizeof(T));
-    return pypto_twin::update(address, pypto_twin::AtomicOperation::min, value);
+    T before{};
+    if (pypto_twin::on_scalar()) {
+        pypto_twin::on_uncached(true, true, address, sizeof(T));
+        before = pypto_twin::update(address, pypto_twin::AtomicOperation::min, value);
+    }
+    return pypto_twin::scalar_value(before);
 }
 template <typename T>
 PYPTO_INLINE T AtomicExch(__gm__ T* address, T value)
 {
     using U = typename pypto_twin::Unsigned<sizeof(T)>::type;
-    pypto_twin::on_uncached(true, true, address, sizeof(T));
-    const U before = __atomic_exchange_n(reinterpret_cast<U*>(address),
-                                         __builtin_bit_cast(U, value), __ATOMIC_ACQ_REL);
-    return __builtin_bit_cast(T, before);
+    U before{};
+    if (pypto_twin::on_scalar()) {
+        pypto_twin::on_uncached(true, true, address, sizeof(T));
+        before = __atomic_exchange_n(reinterpret_cast<U*>(address), __builtin_bit_cast(U, value),
+                                     __ATOMIC_ACQ_REL);
+    }
+    return pypto_twin::scalar_value(__builtin_bit_cast(T, before));
 }
 template <typename T>
 PYPTO_INLINE T AtomicCas(__gm__ T* address, T expected, T desired)
 {
     using U = typename pypto_twin::Unsigned<sizeof(T)>::type;
-    pypto_twin::on_uncached(true, true, address, sizeof(T));
     U before = __builtin_bit_cast(U, expected);
-    __atomic_compare_exchange_n(reinterpret_cast<U*>(address), &before,
-                                __builtin_bit_cast(U, desired), false, __ATOMIC_ACQ_REL,
-                                __ATOMIC_ACQUIRE);
-    return __builtin_bit_cast(T, before);
+    if (pypto_twin::on_scalar()) {
+        pypto_twin::on_uncached(true, true, address, sizeof(T));
+        __atomic_compare_exchange_n(reinterpret_cast<U*>(address), &before,
+                                    __builtin_bit_cast(U, desired), false, __ATOMIC_ACQ_REL,
+                                    __ATOMIC_ACQUIRE);
+    }
+    return pypto_twin::scalar_value(__builtin_bit_cast(T, before));
 }
 
 }  // namespace AscendC

@@ -47,6 +47,12 @@ PYPTO_INLINE void prefetch(const Wanted& wanted, uint64_t offset)
 template <bool prefetching>
 PYPTO_INLINE void copy_run(uint8_t* dst, const uint8_t* src, uint64_t n, const Wanted* wanted)
 {
+    if constexpr (kNaive) {
+        for (uint64_t i = 0; i < n; ++i) {
+            dst[i] = src[i];
+        }
+        return;
+    }
     if (n < 32) {
         copy_short(dst, src, n);
         return;

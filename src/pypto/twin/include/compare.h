@@ -241,7 +241,7 @@ PYPTO_INLINE void compare_register(const Operand<T>& a, const Operand<T>& b, Asc
 {
     PYPTO_TWIN_TYPES("Compare (register)", T, half, float);
     constexpr uint32_t lanes = kRepeatBytes / sizeof(T);
-    if (!on_instruction(PIPE_V)) {
+    if (!on_instruction(PIPE_V, true)) {
         return;
     }
     report<8, false>(a, 1, lanes);
@@ -301,7 +301,7 @@ template <typename T>
 PYPTO_INLINE void SetCmpMask(const LocalTensor<T>& src)
 {
     PYPTO_TWIN_TYPES("SetCmpMask", T, uint8_t, uint16_t, uint32_t, uint64_t, half, float);
-    if (!pypto_twin::on_instruction(PIPE_V)) {
+    if (!pypto_twin::on_instruction(PIPE_V, true)) {
         return;
     }
     pypto_twin::on_read(src.Position(), src.GetPhyAddr(), 16, PIPE_V);

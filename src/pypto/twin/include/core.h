@@ -5,6 +5,7 @@
 #include "../../runtime/pypto_abi.h"
 #include "check.h"
 #include "instruction.h"
+#include "shuffle.h"
 #include "types.h"
 
 /* With hooks compiled in, instructions report what they do (hooks.h). */
@@ -71,6 +72,8 @@ struct State {
 
     check::Core* check;
     check::Registers registers;
+#elif defined(PYPTO_TWIN_SHUFFLED)
+    shuffle::Stream* stream;
 #endif
 
     PyptoCore* core;
@@ -120,6 +123,8 @@ PYPTO_INLINE State::State(PyptoCore* of)
 #if defined(PYPTO_TWIN_CHECKED)
     registers = check::Registers();
     check = check::begin(of);
+#elif defined(PYPTO_TWIN_SHUFFLED)
+    stream = shuffle::begin();
 #endif
 }
 

@@ -7,7 +7,8 @@
  * overwritten or freed never moves. In the same way an elementwise instruction that fills a buffer
  * of an output queue is only noted, as are those that go on where it ends; when the next thing that
  * touches their operands is the store of what they compute, they write to global memory themselves,
- * and the buffer becomes a load from there. A kernel without races cannot tell. Fast build only: with hooks compiled in, everything happens at once.
+ * and the buffer becomes a load from there. A kernel without races cannot tell. Fast build only: with hooks compiled in, and in the
+ * shuffled build, everything happens at once.
  */
 #ifndef PYPTO_TWIN_DEFERRED_H
 #define PYPTO_TWIN_DEFERRED_H
@@ -16,7 +17,7 @@
 
 namespace pypto_twin {
 
-constexpr bool kDefers = !kHooks;
+constexpr bool kDefers = !kHooks && !kShuffled && !kNaive;
 /* Shorter runs are cheaper moved than remembered. */
 constexpr uint64_t kDeferBytes = 2048;
 

@@ -205,6 +205,11 @@ PYPTO_INLINE void GatherMask(const LocalTensor<T>& dst, const LocalTensor<T>& sr
     if (on_instruction(PIPE_V)) {
         rsvdCnt = compact(dst, src0, reduceMode, mask, p,
                           [pattern](uint32_t, uint32_t lane) { return ((pattern >> (lane % 4)) & 1) != 0; });
+    } else {
+        const uint32_t lanes = reduceMode ? mask : kRepeatBytes / sizeof(T);
+        const uint32_t rest = static_cast<uint32_t>(__builtin_popcount(pattern & ((1u << lanes % 4) - 1)));
+        rsvdCnt = uint64_t{p.repeatTimes} *
+                  (lanes / 4 * static_cast<uint32_t>(__builtin_popcount(pattern)) + rest);
     }
     leave_count_form();
 }
@@ -230,6 +235,7 @@ PYPTO_INLINE void GatherMask(const LocalTensor<T>& dst, const LocalTensor<T>& sr
             return ((bits[r * pitch + lane / 8] >> (lane % 8)) & 1) != 0;
         });
     }
+    rsvdCnt = vector_value(rsvdCnt);
     leave_count_form();
     if (reduceMode) set_mask(mask, 0); /* the counted form leaves its mask value in the register */
 }

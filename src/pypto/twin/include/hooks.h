@@ -1,8 +1,9 @@
 /* CPU twin: the one place that learns of every access and instruction.
  *
  * Fast build: all of it compiles to nothing. Counting build (-DPYPTO_TWIN_COUNT): fills
- * PyptoCore.counters. Checked build (-DPYPTO_TWIN_CHECKED): tells the stream's checker. Every instruction of the twin calls, in this order, on_instruction once, then
- * on_read / on_write for the bytes it touches, before touching them.
+ * PyptoCore.counters. Checked build (-DPYPTO_TWIN_CHECKED): tells the stream's checker. Shuffled build
+ * (-DPYPTO_TWIN_SHUFFLED): asks whose turn it is. Every instruction of the twin calls, in this order,
+ * on_instruction once, then on_read / on_write for the bytes it touches, before touching them.
  */
 #ifndef PYPTO_TWIN_HOOKS_H
 #define PYPTO_TWIN_HOOKS_H
@@ -35,6 +36,23 @@ PYPTO_INLINE void count(PyptoCounter counter, uint64_t amount)
 #define PYPTO_ASK(call, ...) true
 #endif
 
+/* Naive build (-DPYPTO_TWIN_NAIVE): no short cut is taken, to compare the others with. Nothing is put
+ * off, a dense run goes step by step, repeats are never joined, bytes move one by one. */
+#if defined(PYPTO_TWIN_NAIVE)
+constexpr bool kNaive = true;
+#else
+constexpr bool kNaive = false;
+#endif
+
+/* PYPTO_SHUFFLE(call(arguments)): call(stream, arguments) in the shuffled build. */
+#if defined(PYPTO_TWIN_SHUFFLED)
+constexpr bool kShuffled = true;
+#define PYPTO_SHUFFLE(call, ...) shuffle::call(state().stream, ##__VA_ARGS__)
+#else
+constexpr bool kShuffled = false;
+#define PYPTO_SHUFFLE(call, ...) ((void)0)
+#endif
+
 /* `rows` runs of `bytes` bytes, `pitch` bytes from start to start, are about to be read. */
 PYPTO_INLINE void on_read(AscendC::TPosition position, const void* address, uint64_t bytes, pipe_t pipe,
                           uint32_t rows = 1, uint64_t pitch = 0)
@@ -63,8 +81,9 @@ PYPTO_INLINE void on_write(AscendC::TPosition position, void* address, uint64_t 
 
 /* One instruction is issued on `pipe`; an instruction of count or repeat 0 is issued too. False: it is
  * not this stream's turn to carry it out (several streams may share a core, one for each pipe); then
- * the caller leaves memory alone and keeps only what the scalar unit knows: masks, modes. */
-PYPTO_INLINE bool on_instruction(pipe_t pipe)
+ * the caller leaves memory alone and keeps only what the scalar unit knows: masks, modes. `everywhere`:
+ * its result is a register that each stream of the pipe must have. */
+PYPTO_INLINE bool on_instruction(pipe_t pipe, bool everywhere = false)
 {
 #if PYPTO_TWIN_HOOKS
     if (pipe == PIPE_V) {
@@ -74,14 +93,47 @@ PYPTO_INLINE bool on_instruction(pipe_t pipe)
     }
 #endif
     PYPTO_CHECK(instruction, pipe);
-    (void)pipe;
+    (void)pipe, (void)everywhere;
+#if defined(PYPTO_TWIN_SHUFFLED)
+    return shuffle::turn(state().stream, pipe, everywhere);
+#else
     return true;
+#endif
+}
+
+/* The same of the scalar unit; on_read or on_write follow where it is true. */
+PYPTO_INLINE bool on_scalar()
+{
+#if defined(PYPTO_TWIN_SHUFFLED)
+    return shuffle::scalar_turn(state().stream);
+#else
+    return true;
+#endif
+}
+
+/* `value` is what the scalar unit has read: it decides what all streams of a core do. */
+template <typename T>
+PYPTO_INLINE T scalar_value(T value)
+{
+    static_assert(sizeof(T) <= 8, "a scalar has 8 bytes at most");
+    PYPTO_SHUFFLE(from_scalar, &value, static_cast<uint32_t>(sizeof(T)));
+    return value;
+}
+
+/* `value` is what the last instruction of the vector pipe has left in a register for the scalar unit. */
+template <typename T>
+PYPTO_INLINE T vector_value(T value)
+{
+    static_assert(sizeof(T) <= 8, "a register has 8 bytes at most");
+    PYPTO_SHUFFLE(from_vector, &value, static_cast<uint32_t>(sizeof(T)));
+    return value;
 }
 
 /* The next instruction of `later` starts after all that `earlier` was given: the unit sees to it. */
 PYPTO_INLINE void on_ordered(pipe_t earlier, pipe_t later)
 {
     PYPTO_CHECK(ordered, earlier, later);
+    PYPTO_SHUFFLE(ordered, earlier, later);
     (void)earlier, (void)later;
 }
 
@@ -91,18 +143,21 @@ PYPTO_INLINE void on_barrier(pipe_t pipe)
     count(PYPTO_COUNT_BARRIER, 1);
 #endif
     PYPTO_CHECK(barrier, pipe);
+    PYPTO_SHUFFLE(barrier, pipe);
     (void)pipe;
 }
 
 PYPTO_INLINE void on_set_flag(AscendC::HardEvent event, int32_t id)
 {
     PYPTO_CHECK(set_flag, event, id);
+    PYPTO_SHUFFLE(set_flag, event, id);
     (void)event, (void)id;
 }
 
 PYPTO_INLINE void on_wait_flag(AscendC::HardEvent event, int32_t id)
 {
     PYPTO_CHECK(wait_flag, event, id);
+    PYPTO_SHUFFLE(wait_flag, event, id);
     (void)event, (void)id;
 }
 
@@ -137,6 +192,7 @@ PYPTO_INLINE void after_sync_all(bool aiv_only)
 PYPTO_INLINE bool on_cross_set(uint32_t mode, pipe_t pipe, uint32_t flag)
 {
     (void)mode, (void)pipe, (void)flag;
+    PYPTO_SHUFFLE(cross_set, mode, pipe, flag);
     return PYPTO_ASK(cross_set, mode, pipe, flag);
 }
 PYPTO_INLINE bool on_cross_wait(uint32_t flag)
@@ -193,6 +249,9 @@ PYPTO_INLINE void on_buffers(AscendC::TPosition position, const void* address, u
                              AscendC::TPosition target)
 {
     PYPTO_CHECK(add_buffers, position, address, bytes, number, target);
+    for (uint32_t i = 0; i < number && kShuffled; ++i) {
+        PYPTO_SHUFFLE(add_buffer, position, static_cast<const uint8_t*>(address) + i * bytes, bytes, target);
+    }
     (void)position, (void)address, (void)bytes, (void)number, (void)target;
 }
 PYPTO_INLINE void on_reset() { PYPTO_CHECK(reset_buffers); }
@@ -201,6 +260,7 @@ PYPTO_INLINE void on_reset() { PYPTO_CHECK(reset_buffers); }
 PYPTO_INLINE void on_queue(check::QueueEvent what, AscendC::TPosition position, const void* address)
 {
     PYPTO_CHECK(queue_event, what, position, address);
+    PYPTO_SHUFFLE(queue_event, what, address);
     (void)what, (void)position, (void)address;
 }
 PYPTO_INLINE void on_depth(uint32_t queued, uint32_t depth)

@@ -5,6 +5,8 @@
 /* First, as it includes standard headers. */
 #if defined(PYPTO_TWIN_CHECKED) && defined(PYPTO_TWIN_SUPPORT)
 #include "check/checker.h"
+#elif defined(PYPTO_TWIN_SHUFFLED) && defined(PYPTO_TWIN_SUPPORT)
+#include "shuffle/launch.h"
 #endif
 
 #include "activation.h"

@@ -1,7 +1,8 @@
 /* CPU twin: TPipe (allocation of on-chip memory), queues, buffers, event ids.
  *
- * Instructions run one after another, so a queue keeps the protocol's order and nothing else:
- * AllocTensor returns the first free buffer, which keeps a double-buffered queue in the L1 cache.
+ * Instructions run one after another, so a queue keeps the protocol's order and nothing else. In the
+ * fast build AllocTensor returns the first free buffer, which keeps a double-buffered queue in the L1
+ * cache; where orders are looked at, buffers take turns as on the device.
  */
 #ifndef PYPTO_TWIN_PIPE_H
 #define PYPTO_TWIN_PIPE_H
@@ -19,7 +20,7 @@ public:
     template <typename T>
     PYPTO_INLINE LocalTensor<T> AllocTensor()
     {
-        const uint32_t index = static_cast<uint32_t>(__builtin_ctz(~busy_));
+        const uint32_t index = idle_buffer();
         if (__builtin_expect(index >= num_, 0)) {
             pypto_twin::refuse("queue-full", "AllocTensor: every buffer of the queue is in use");
         }
@@ -104,6 +105,22 @@ private:
                               static_cast<uint32_t>(pypto_twin::elements_of<T>(bytes_)), position);
     }
 
+    /* The device takes its buffers in turn; the fast build takes the first, which is in the cache. */
+    PYPTO_INLINE uint32_t idle_buffer()
+    {
+#if PYPTO_TWIN_HOOKS || defined(PYPTO_TWIN_SHUFFLED)
+        for (uint32_t tried = 0; tried < num_; ++tried) {
+            const uint32_t index = turn_++ % num_;
+            if ((busy_ >> index & 1u) == 0) {
+                return index;
+            }
+        }
+        return num_;
+#else
+        return static_cast<uint32_t>(__builtin_ctz(~busy_));
+#endif
+    }
+
     /* A tensor that is a view into a buffer stands for its buffer. */
     template <typename T>
     PYPTO_INLINE uint32_t index_of(const LocalTensor<T>& tensor) const
@@ -126,6 +143,9 @@ private:
     uint32_t num_ = 0;
     uint32_t busy_ = 0;    /* bit i: buffer i is allocated */
     uint32_t count_ = 0;   /* enqueued buffers */
+#if PYPTO_TWIN_HOOKS || defined(PYPTO_TWIN_SHUFFLED)
+    uint32_t turn_ = 0;    /* the buffer that AllocTensor tries next, counted on */
+#endif
 };
 
 template <TPosition pos, int32_t depth, auto mask = 0>

@@ -132,8 +132,12 @@ PYPTO_INLINE T ReadGmByPassDCache(__gm__ T* address)
     static_assert(pypto_twin::is_arithmetic<T> && !pypto_twin::is_same<T, float> &&
                       !pypto_twin::is_same<T, double>,
                   "ReadGmByPassDCache: integers only");
-    pypto_twin::on_uncached(true, false, address, sizeof(T));
-    return __atomic_load_n(address, __ATOMIC_ACQUIRE);
+    T value{};
+    if (pypto_twin::on_scalar()) {
+        pypto_twin::on_uncached(true, false, address, sizeof(T));
+        value = __atomic_load_n(address, __ATOMIC_ACQUIRE);
+    }
+    return pypto_twin::scalar_value(value);
 }
 template <typename T>
 PYPTO_INLINE void WriteGmByPassDCache(__gm__ T* address, T value)
@@ -141,8 +145,10 @@ PYPTO_INLINE void WriteGmByPassDCache(__gm__ T* address, T value)
     static_assert(pypto_twin::is_arithmetic<T> && !pypto_twin::is_same<T, float> &&
                       !pypto_twin::is_same<T, double>,
                   "WriteGmByPassDCache: integers only");
-    pypto_twin::on_uncached(false, true, address, sizeof(T));
-    __atomic_store_n(address, value, __ATOMIC_RELEASE);
+    if (pypto_twin::on_scalar()) {
+        pypto_twin::on_uncached(false, true, address, sizeof(T));
+        __atomic_store_n(address, value, __ATOMIC_RELEASE);
+    }
 }
 
 /* Results that the last repeat reduction left in registers. */
@@ -151,7 +157,7 @@ PYPTO_INLINE T GetReduceRepeatSumSpr()
 {
     using namespace pypto_twin;
     PYPTO_CHECK(use_origin, "undefined-scalar", "the sum that the scalar unit reads", state().registers.sum);
-    return static_cast<T>(state().reduce_sum);
+    return static_cast<T>(vector_value(state().reduce_sum));
 }
 template <typename T>
 PYPTO_INLINE void GetReduceRepeatMaxMinSpr(T& value)
@@ -159,14 +165,15 @@ PYPTO_INLINE void GetReduceRepeatMaxMinSpr(T& value)
     using namespace pypto_twin;
     PYPTO_CHECK(use_origin, "undefined-scalar", "the extreme value that the scalar unit reads",
                 state().registers.extreme);
-    value = static_cast<T>(state().reduce_value);
+    value = static_cast<T>(vector_value(state().reduce_value));
 }
 /* The index comes as raw bits in the width of T. */
 template <typename T>
 PYPTO_INLINE void GetReduceRepeatMaxMinSpr(T& value, T& index)
 {
     GetReduceRepeatMaxMinSpr(value);
-    __builtin_memcpy(&index, &pypto_twin::state().reduce_index, sizeof(T));
+    const uint32_t lane = pypto_twin::vector_value(pypto_twin::state().reduce_index);
+    __builtin_memcpy(&index, &lane, sizeof(T));
 }
 
 /* Ticks of 20 ns (50 MHz). */
@@ -174,14 +181,16 @@ inline int64_t GetSystemCycle()
 {
     int64_t now[2] = {0, 0};
     (void)pypto_twin_clock(1 /* CLOCK_MONOTONIC */, now);
-    return now[0] * 50000000 + now[1] / 20;
+    return pypto_twin::scalar_value(now[0] * 50000000 + now[1] / 20);
 }
 
 template <typename... Arguments>
 inline void printf(const char* format, Arguments... arguments)
 {
 #if !defined(ASCENDC_DUMP) || ASCENDC_DUMP != 0
-    (void)dprintf(1, format, pypto_twin::printable(arguments)...);
+    if (pypto_twin::on_scalar()) {
+        (void)dprintf(1, format, pypto_twin::printable(arguments)...);
+    }
 #else
     (void)format, ((void)arguments, ...);
 #endif

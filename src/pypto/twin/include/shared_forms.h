@@ -20,25 +20,39 @@ PYPTO_SHARED uint32_t step_bits(uint32_t bits[], uint32_t most, uint32_t lanes, 
     return steps;
 }
 
+/* At most one step of a dense run, from element `first` on: what lies behind its `count` elements stays. */
+PYPTO_INLINE void run_step(const Instruction& instruction, Instruction::Dense* loop, const void* f, uint32_t first,
+                           uint32_t count, const Operand<uint8_t>* operands)
+{
+    alignas(32) uint8_t last[64];
+    Operand<uint8_t> at[kOperands];
+    at[0] = operands[0];
+    at[0].address = last;
+    for (uint32_t k = 1; k < instruction.operands; ++k) {
+        at[k] = operands[k];
+        at[k].address += operands[k].block == 0 ? 0 : uint64_t{first} * instruction.sizes[k];
+    }
+    loop(f, instruction.step_lanes, at);
+    copy_bytes(operands[0].address + uint64_t{first} * instruction.sizes[0], last,
+               uint64_t{count} * instruction.sizes[0]);
+}
+
 PYPTO_SHARED void run_dense(const Instruction& instruction, const void* f, uint32_t count,
                             const Operand<uint8_t>* operands)
 {
     const bool fixed = operands[instruction.operands - 1].block == 0;
     Instruction::Dense* const loop = fixed ? instruction.fixed : instruction.dense;
+    if constexpr (kNaive) {
+        for (uint32_t i = 0; i < count; i += instruction.step_lanes) {
+            const uint32_t left = count - i;
+            run_step(instruction, loop, f, i, left < instruction.step_lanes ? left : instruction.step_lanes, operands);
+        }
+        return;
+    }
     const uint32_t rest = count % instruction.step_lanes, whole = count - rest;
     loop(f, whole, operands);
-    if (rest != 0) { /* the last step goes to `last`: what lies behind the elements stays */
-        alignas(32) uint8_t last[64];
-        Operand<uint8_t> at[kOperands];
-        at[0] = operands[0];
-        at[0].address = last;
-        for (uint32_t k = 1; k < instruction.operands; ++k) {
-            at[k] = operands[k];
-            at[k].address += operands[k].block == 0 ? 0 : uint64_t{whole} * instruction.sizes[k];
-        }
-        loop(f, instruction.step_lanes, at);
-        copy_bytes(operands[0].address + uint64_t{whole} * instruction.sizes[0], last,
-                   uint64_t{rest} * instruction.sizes[0]);
+    if (rest != 0) {
+        run_step(instruction, loop, f, whole, rest, operands);
     }
 }
 
@@ -122,6 +136,9 @@ PYPTO_SHARED void resolve_length(const Instruction& instruction, uint64_t mask, 
 /* Whether full repeats of these operands are one dense run, the last operand perhaps one block. */
 PYPTO_INLINE bool runs_on(const Instruction& instruction, const Operand<uint8_t>* operands)
 {
+    if (kNaive) {
+        return false;
+    }
     for (uint32_t k = 0; k < instruction.operands; ++k) {
         const Operand<uint8_t>& at = operands[k];
         const bool stays = at.block == 0 && at.repeat == 0 && instruction.fixed != nullptr && k == 2;
@@ -138,7 +155,7 @@ PYPTO_INLINE bool runs_on(const Instruction& instruction, const Operand<uint8_t>
 PYPTO_INLINE bool folds(const Instruction& instruction, const Operand<uint8_t>* operands)
 {
     const Operand<uint8_t>&d = operands[0], &a = operands[1], &b = operands[2];
-    return instruction.fold != nullptr && d.repeat == 0 && b.repeat == 0 && b.address == d.address &&
+    return !kNaive && instruction.fold != nullptr && d.repeat == 0 && b.repeat == 0 && b.address == d.address &&
            d.block == kBlockBytes && a.block == kBlockBytes && b.block == kBlockBytes &&
            (a.address + kRepeatBytes <= d.address || d.address + kRepeatBytes <= a.address);
 }

@@ -15,6 +15,10 @@ namespace pypto_twin {
     if (current != nullptr) {
         check::refuse(current->check, "refused", what);
     }
+#elif defined(PYPTO_TWIN_SHUFFLED)
+    if (current != nullptr) {
+        shuffle::stop(state().stream, what);
+    }
 #endif
     dprintf(2, "pypto: Ascend C twin, block %lld: %s\n",
             static_cast<long long>(current != nullptr ? current->core->block_idx : -1), what);
@@ -67,7 +71,7 @@ PYPTO_SHARED void store_rows(State& s, const Rows& rows)
 {
     const Rows r = merged(rows);
     Wanted& wanted = s.tracker.wanted;
-    if (r.rows * r.bytes < kStreamBytes) {
+    if (kNaive || r.rows * r.bytes < kStreamBytes) {
         copy_rows(r);
     } else if (s.streaming && r.bytes >= kStreamBytes) {
         for (uint32_t row = 0; row < r.rows; ++row) {

@@ -6,6 +6,18 @@
 #include "flow.h"
 #include "hooks.h"
 
+namespace pypto_twin {
+
+/* tensor(i) may be read or written: the shuffled build cannot tell whose turn that is. */
+PYPTO_INLINE void refuse_reference()
+{
+    if constexpr (kShuffled) {
+        fail("the shuffled build has no tensor(i): use GetValue and SetValue");
+    }
+}
+
+}  // namespace pypto_twin
+
 namespace AscendC {
 
 template <typename T>
@@ -39,19 +51,26 @@ public:
     PYPTO_INLINE T GetValue(uint32_t index) const
     {
         pypto_twin::settle();
-        pypto_twin::on_read(position_, at(index), sizeof(T), PIPE_S);
-        return *at(index);
+        T value{};
+        if (pypto_twin::on_scalar()) {
+            pypto_twin::on_read(position_, at(index), sizeof(T), PIPE_S);
+            value = *at(index);
+        }
+        return pypto_twin::scalar_value(value);
     }
     template <typename S>
     PYPTO_INLINE void SetValue(uint32_t index, S value) const
     {
         pypto_twin::settle();
-        pypto_twin::on_write(position_, at(index), sizeof(T), PIPE_S);
-        *at(index) = static_cast<T>(value);
+        if (pypto_twin::on_scalar()) {
+            pypto_twin::on_write(position_, at(index), sizeof(T), PIPE_S);
+            *at(index) = static_cast<T>(value);
+        }
     }
     PYPTO_INLINE T& operator()(uint32_t index) const
     {
         pypto_twin::settle();
+        pypto_twin::refuse_reference();
         pypto_twin::on_write(position_, at(index), sizeof(T), PIPE_S);
         return *at(index);
     }
@@ -124,24 +143,29 @@ public:
     /* May be unaligned memory of a caller: no T& is formed here. */
     PYPTO_INLINE T GetValue(uint64_t index) const
     {
-        pypto_twin::on_read(TPosition::GM, at(index), sizeof(T), PIPE_S);
-        pypto_twin::on_cached(false, at(index), sizeof(T));
-        T value;
-        __builtin_memcpy(&value, at(index), sizeof(T));
-        return value;
+        T value{};
+        if (pypto_twin::on_scalar()) {
+            pypto_twin::on_read(TPosition::GM, at(index), sizeof(T), PIPE_S);
+            pypto_twin::on_cached(false, at(index), sizeof(T));
+            __builtin_memcpy(&value, at(index), sizeof(T));
+        }
+        return pypto_twin::scalar_value(value);
     }
     PYPTO_INLINE void SetValue(uint64_t index, T value) const
     {
         pypto_twin::settle();
-        pypto_twin::on_write(TPosition::GM, at(index), sizeof(T), PIPE_S);
-        pypto_twin::on_cached(true, at(index), sizeof(T));
-        __builtin_memcpy(at(index), &value, sizeof(T));
+        if (pypto_twin::on_scalar()) {
+            pypto_twin::on_write(TPosition::GM, at(index), sizeof(T), PIPE_S);
+            pypto_twin::on_cached(true, at(index), sizeof(T));
+            __builtin_memcpy(at(index), &value, sizeof(T));
+        }
     }
     /* What becomes of the reference is not known: a write for the order of instructions, a read for
      * the cache. */
     PYPTO_INLINE T& operator()(uint64_t index) const
     {
         pypto_twin::settle();
+        pypto_twin::refuse_reference();
         pypto_twin::on_write(TPosition::GM, at(index), sizeof(T), PIPE_S);
         pypto_twin::on_cached(false, at(index), sizeof(T));
         return *at(index);

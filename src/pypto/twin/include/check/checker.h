@@ -233,7 +233,9 @@ void fill(Copy& copy, Spare& spare)
     }
     const uint64_t start = reinterpret_cast<uint64_t>(spare.bytes.get()) + kBand;
     copy.data = reinterpret_cast<uint8_t*>(start + (copy.begin - start) % 512);
-    memcpy(copy.data, reinterpret_cast<const void*>(copy.begin), length);
+    if (length != 0) { /* an empty tensor may have no memory */
+        memcpy(copy.data, reinterpret_cast<const void*>(copy.begin), length);
+    }
 }
 
 }  // namespace
@@ -275,7 +277,9 @@ int32_t launch(const PyptoRuntime* runtime, const PyptoLaunch* launch, const Arg
     running = &checked;
     runtime->launch(&inner);
     for (const Copy& copy : copies) {
-        memcpy(reinterpret_cast<void*>(copy.begin), copy.data, copy.end - copy.begin);
+        if (copy.begin != copy.end) {
+            memcpy(reinterpret_cast<void*>(copy.begin), copy.data, copy.end - copy.begin);
+        }
     }
     publish(checked);
     return checked.report.empty() ? PYPTO_OK : PYPTO_UNLAWFUL;
