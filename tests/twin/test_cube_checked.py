@@ -33,6 +33,18 @@ template <HardEvent E> __aicore__ inline void Order(TPipe& pipe)
 #define LOAD LoadData(ra, la, LoadData2DParams(0, n / 16 * n / 16, 1, 0, 0, false, 0)); \\
              LoadData(rb, la, LoadData2DParams(0, n / 16 * n / 16, 1, 0, 0, true, 0));
 #define READY BRING Order<HardEvent::MTE2_MTE1>(pipe); LOAD Order<HardEvent::MTE1_M>(pipe);
+// A and B of 20 x 20, which fill neither their rows nor their fractals
+__aicore__ inline void Bring20(TPipe& pipe, const LocalTensor<half>& la, const LocalTensor<half>& ra,
+                               const LocalTensor<half>& rb, const GlobalTensor<half>& gx)
+{
+    DataCopy(la, gx, Nd2NzParams(1, 20, 20, 0, 20, 32, 1, 0));
+    Order<HardEvent::MTE2_MTE1>(pipe);
+    for (int i = 0; i < 2; ++i) {
+        LoadData(ra[i * 512], la, LoadData2DParams(i, 2, 2, 0, 0, false, 0));
+        LoadData(rb[i * 512], la, LoadData2DParams(i, 2, 2, 0, 0, true, 0));
+    }
+    Order<HardEvent::MTE1_M>(pipe);
+}
 """
 
 _RACE = "and nothing orders the two"
@@ -76,12 +88,33 @@ _CASES = {
 }  # fmt: skip
 
 
+_UNDEFINED = "stores an undefined value to 'argument', element"
+
+# Undefined data: statements, and what is found of it. L1, L0 and L0C hold nothing at first.
+_DEFINED = {
+    "whole": ("READY Mmad(c, ra, rb, p); Order<HardEvent::M_FIX>(pipe); Fixpipe(gy, c, f);", ""),
+    "tails": ("n = 20; Bring20(pipe, la, ra, rb, gx); MmadParams q; q.m = 20; q.n = 20; q.k = 20; Mmad(c, ra, rb, q); Order<HardEvent::M_FIX>(pipe); f.nSize = 20; f.mSize = 20; f.srcStride = 32; f.dstStride = 20; Fixpipe(gy, c, f);", ""),
+    "too_deep": ("n = 20; Bring20(pipe, la, ra, rb, gx); MmadParams q; q.m = 20; q.n = 20; q.k = 21; Mmad(c, ra, rb, q); Order<HardEvent::M_FIX>(pipe); f.nSize = 20; f.mSize = 20; f.srcStride = 32; f.dstStride = 20; Fixpipe(gy, c, f);", f"{_UNDEFINED} 0"),
+    "too_high": ("n = 20; Bring20(pipe, la, ra, rb, gx); MmadParams q; q.m = 32; q.n = 20; q.k = 20; Mmad(c, ra, rb, q); Order<HardEvent::M_FIX>(pipe); f.nSize = 20; f.mSize = 21; f.srcStride = 32; f.dstStride = 20; Fixpipe(gy, c, f);", f"{_UNDEFINED} 400"),
+    "high_unused": ("n = 20; Bring20(pipe, la, ra, rb, gx); MmadParams q; q.m = 32; q.n = 20; q.k = 20; Mmad(c, ra, rb, q); Order<HardEvent::M_FIX>(pipe); f.nSize = 20; f.mSize = 20; f.srcStride = 32; f.dstStride = 20; Fixpipe(gy, c, f);", ""),
+    "sum_of_nothing": ("READY Mmad(c, ra, rb, on); Order<HardEvent::M_FIX>(pipe); Fixpipe(gy, c, f);", f"{_UNDEFINED} 0"),
+    "bias_missing": ("READY p.cmatrixInitVal = false; Mmad(c, ra, rb, table, p); Order<HardEvent::M_FIX>(pipe); Fixpipe(gy, c, f);", f"{_UNDEFINED} 0"),
+    "narrow": ("READY Mmad(c, ra, rb, on); Order<HardEvent::M_FIX>(pipe); f.quantPre = F322F16; GlobalTensor<half> gh; gh.SetGlobalBuffer(reinterpret_cast<__gm__ half*>(y)); Fixpipe(gh, c, f);", f"{_UNDEFINED} 0"),
+    "a_missing": ("BRING Order<HardEvent::MTE2_MTE1>(pipe); LoadData(rb, la, LoadData2DParams(0, 4, 1, 0, 0, true, 0)); Order<HardEvent::MTE1_M>(pipe); Mmad(c, ra, rb, p); Order<HardEvent::M_FIX>(pipe); Fixpipe(gy, c, f);", f"{_UNDEFINED} 0"),
+    "filled": ("Fill(la, InitConstValueParams<half>(1, 64, 0, half(1.0f))); Order<HardEvent::MTE2_MTE1>(pipe); LoadData3DParamsV2<half> q; q.l1H = 1; q.l1W = 32; q.channelSize = 32; q.kExtension = 32; q.mExtension = 32; LoadData(ra, la, q); LoadDataWithTranspose(rb, la, LoadData2dTransposeParams(0, 4, 1, 0, 0)); Order<HardEvent::MTE1_M>(pipe); Mmad(c, ra, rb, p); Order<HardEvent::M_FIX>(pipe); Fixpipe(gy, c, f);", ""),
+    "filled_half": ("Fill(la, InitConstValueParams<half>(1, 32, 0, half(1.0f))); Order<HardEvent::MTE2_MTE1>(pipe); LoadData3DParamsV2<half> q; q.l1H = 1; q.l1W = 32; q.channelSize = 32; q.kExtension = 16; q.mExtension = 32; LoadData(ra, la, q); LoadDataWithTranspose(rb, la, LoadData2dTransposeParams(0, 4, 1, 0, 0)); Order<HardEvent::MTE1_M>(pipe); p.k = 16; Mmad(c, ra, rb, p); Order<HardEvent::M_FIX>(pipe); Fixpipe(gy, c, f);", ""),
+    "filled_half_deep": ("Fill(la, InitConstValueParams<half>(1, 32, 0, half(1.0f))); Order<HardEvent::MTE2_MTE1>(pipe); LoadData3DParamsV2<half> q; q.l1H = 1; q.l1W = 32; q.channelSize = 32; q.kExtension = 32; q.mExtension = 32; LoadData(ra, la, q); LoadDataWithTranspose(rb, la, LoadData2dTransposeParams(0, 4, 1, 0, 0)); Order<HardEvent::MTE1_M>(pipe); p.k = 17; Mmad(c, ra, rb, p); Order<HardEvent::M_FIX>(pipe); Fixpipe(gy, c, f);", f"{_UNDEFINED} 0"),
+    "scale": ("READY Mmad(c, ra, rb, p); Order<HardEvent::M_FIX>(pipe); f.quantPre = VQF322B8_PRE; GlobalTensor<int8_t> gb; gb.SetGlobalBuffer(reinterpret_cast<__gm__ int8_t*>(y)); Fixpipe(gb, c, lb.ReinterpretCast<uint64_t>(), f);", "a scale of Fixpipe is undefined"),
+}  # fmt: skip
+
+
 @pytest.fixture(scope="module")
 def kernels(twin: Harness) -> dict[str, Kernel]:
     text = _HEAD + "".join(
-        f"KERNEL({name})\n{{\nBEGIN\n{body}\n}}\n" for name, (body, _) in _CASES.items()
+        f"KERNEL({name})\n{{\nBEGIN\n{body}\n}}\n"
+        for name, (body, _) in (_CASES | _DEFINED).items()
     )
-    return twin.compile(text, list(_CASES), build="checked")
+    return twin.compile(text, [*_CASES, *_DEFINED], build="checked")
 
 
 @pytest.mark.parametrize("name", _CASES)
@@ -90,3 +123,13 @@ def test_rules(kernels: dict[str, Kernel], name: str) -> None:
     kernels[name](x, y, ctypes.c_uint32(32), kind=CUBE)
     found = {(rule, text) for rule, _, text, *_ in kernels[name].report() if rule != "undefined"}
     assert sorted(found) == sorted(_CASES[name][1])
+
+
+@pytest.mark.parametrize("name", _DEFINED)
+def test_undefined_data(kernels: dict[str, Kernel], name: str) -> None:
+    x, y = np.ones(32 * 1024, np.float16), np.zeros(32 * 1024, np.float32)
+    kernels[name](x, y, ctypes.c_uint32(32), kind=CUBE)
+    found = [text for _, _, text, *_ in kernels[name].report()]
+    expected = _DEFINED[name][1]
+    assert (found[0][: len(expected)] if found else "") == expected, found
+    assert bool(found) == bool(expected)

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 import pytest
@@ -88,7 +89,7 @@ def pair(t: str) -> tuple[Array, Array]:
     if t in ("half", "float"):
         a, b = (random.uniform(-4, 4, N).astype(CTYPE[t]) for _ in range(2))
         return a, b
-    dtype = np.dtype(CTYPE[t])
+    dtype: np.dtype[Any] = np.dtype(CTYPE[t])
     limits = np.iinfo(dtype)
     a, b = (random.integers(limits.min, limits.max, N, dtype, endpoint=True) for _ in range(2))
     return a, b

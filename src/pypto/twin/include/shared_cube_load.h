@@ -30,9 +30,12 @@ PYPTO_SHARED void nd_to_nz(Place dst, Place src, uint32_t size, const AscendC::N
             const uint32_t column = strip * kBlockBytes;
             const uint32_t bytes = width - column < kBlockBytes ? width - column : kBlockBytes;
             uint8_t* const first = to + uint64_t{strip} * p.dstNzC0Stride * kBlockBytes;
-            on_write(dst.position, first, kBlockBytes, PIPE_MTE2, p.nValue, p.dstNzNStride * kBlockBytes);
+            const uint32_t apart = p.dstNzNStride * kBlockBytes;
+            on_write(dst.position, first, kBlockBytes, PIPE_MTE2, p.nValue, apart);
+            on_move(dst.position, first, apart, src.position, from + column, pitch, bytes, p.nValue);
+            on_define(dst.position, first + bytes, kBlockBytes - bytes, p.nValue, apart);
             for (uint32_t row = 0; row < p.nValue; ++row) {
-                uint8_t* const block = first + uint64_t{row} * p.dstNzNStride * kBlockBytes;
+                uint8_t* const block = first + uint64_t{row} * apart;
                 copy_bytes(block, from + row * pitch + column, bytes);
                 fill_elements(block + bytes, 0, 1, kBlockBytes - bytes);
             }
@@ -58,6 +61,8 @@ PYPTO_SHARED void nz_to_nd(Place dst, Place src, uint32_t size, const AscendC::N
             }
             on_read(src.position, r.src, r.bytes, PIPE_MTE3, r.rows, r.src_pitch);
             on_write(dst.position, r.dst, r.bytes, PIPE_MTE3, r.rows, r.dst_pitch);
+            on_move(dst.position, r.dst, r.dst_pitch, src.position, r.src, r.src_pitch, r.bytes, r.rows,
+                    state().accumulate != nullptr);
             if (state().accumulate != nullptr) {
                 state().accumulate(r);
             } else {
@@ -67,12 +72,29 @@ PYPTO_SHARED void nz_to_nd(Place dst, Place src, uint32_t size, const AscendC::N
     }
 }
 
-/* 16-bit elements only. */
-PYPTO_INLINE void transpose_fractal(uint8_t* dst, const uint8_t* src)
+/* Whether all bytes of a run are defined; no in other builds, where nobody asks. */
+PYPTO_INLINE bool all_defined(AscendC::TPosition position, const void* address, uint64_t bytes)
 {
+    Flow flow;
+    flow.from(position, address, bytes);
+    return kChecked && flow.origin() == check::kDefined;
+}
+
+/* 16-bit elements only. */
+PYPTO_INLINE void transpose_fractal(Place dst, const Place& src)
+{
+    const bool whole = all_defined(src.position, src.address, kFractalBytes);
+    if (whole) {
+        on_define(dst.position, dst.address, kFractalBytes);
+    }
     for (uint32_t row = 0; row < 16; ++row) {
         for (uint32_t column = 0; column < 16; ++column) {
-            copy_unit<uint16_t>(dst + (column * 16 + row) * 2, src + (row * 16 + column) * 2);
+            uint8_t* const to = dst.address + (column * 16 + row) * 2;
+            const uint8_t* const from = src.address + (row * 16 + column) * 2;
+            if (!whole) {
+                on_move(dst.position, to, 0, src.position, from, 0, 2);
+            }
+            copy_unit<uint16_t>(to, from);
         }
     }
 }
@@ -91,13 +113,14 @@ PYPTO_SHARED void load_fractals(Place dst, Place src, uint32_t bits, const Ascen
     }
     const int64_t step = int64_t{p.srcStride} * (p.addrMode == 0 ? 1 : -1);
     for (uint32_t i = 0; i < p.repeatTimes; ++i) {
-        const uint8_t* const from = src.address + (p.startIndex + i * step) * kFractalBytes;
+        uint8_t* const from = src.address + (p.startIndex + i * step) * kFractalBytes;
         uint8_t* const to = dst.address + uint64_t{i} * (1u + p.dstGap) * kFractalBytes;
         on_read(src.position, from, kFractalBytes, pipe);
         on_write(dst.position, to, kFractalBytes, pipe);
         if (p.ifTranspose) {
-            transpose_fractal(to, from);
+            transpose_fractal(Place{to, dst.position}, Place{from, src.position});
         } else {
+            on_move(dst.position, to, 0, src.position, from, 0, kFractalBytes);
             copy_bytes(to, from, kFractalBytes);
         }
     }
@@ -126,14 +149,33 @@ constexpr Square square_of(uint32_t bits)
                         : Square{bits, 16, 2};
 }
 
-PYPTO_INLINE void copy_element(uint8_t* dst, uint32_t to, const uint8_t* src, uint32_t from, uint32_t bits)
+/* Four bits of a byte in the place of others. */
+constexpr uint8_t merged_nibble(uint8_t there, uint32_t to, uint8_t taken, uint32_t from)
 {
+    return static_cast<uint8_t>((there & ~(15u << to)) | (taken >> from & 15u) << to);
+}
+
+/* Element at bit `from` of `src` to bit `to` of `dst`. */
+PYPTO_INLINE void copy_element(Place dst, uint32_t to, Place src, uint32_t from, uint32_t bits, bool defined)
+{
+    uint8_t* const target = dst.address + to / 8;
+    const uint8_t* const source = src.address + from / 8;
     if (bits == 4) {
-        const uint32_t value = src[from / 8] >> from % 8 & 15u;
-        uint8_t& pair = dst[to / 8];
-        pair = static_cast<uint8_t>((pair & ~(15u << to % 8)) | value << to % 8);
+        if (kChecked && !defined) {
+            Flow flow;
+            flow.from(src.position, source, 1);
+            const uint8_t known = merged_nibble(defined_bits(dst.position, target), to % 8,
+                                                defined_bits(src.position, source), from % 8);
+            PYPTO_CHECK(assign_bits, dst.position, target, known,
+                        flow.origin() == check::kDefined ? check::kNever : flow.origin());
+            (void)known;
+        }
+        *target = merged_nibble(*target, to % 8, *source, from % 8);
     } else {
-        __builtin_memcpy(dst + to / 8, src + from / 8, bits / 8);
+        if (!defined) {
+            on_move(dst.position, target, 0, src.position, source, 0, bits / 8);
+        }
+        __builtin_memcpy(target, source, bits / 8);
     }
 }
 
@@ -149,16 +191,20 @@ PYPTO_SHARED void load_squares(Place dst, Place src, uint32_t bits,
     const Square square = square_of(bits);
     const uint32_t bytes = square.fractals * kFractalBytes;
     for (uint32_t i = 0; i < p.repeatTimes; ++i) {
-        const uint8_t* const from = src.address + (uint64_t{p.startIndex} + i * p.srcStride) * bytes;
+        uint8_t* const from = src.address + (uint64_t{p.startIndex} + i * p.srcStride) * bytes;
         uint8_t* const to = dst.address + uint64_t{i} * (1u + p.dstGap) * kFractalBytes;
         const uint32_t pitch = (1u + p.dstFracGap) * kFractalBytes;
         on_read(src.position, from, bytes, PIPE_MTE1);
         on_write(dst.position, to, kFractalBytes, PIPE_MTE1, square.fractals, pitch);
+        const bool defined = all_defined(src.position, from, bytes);
+        if (defined) {
+            on_define(dst.position, to, kFractalBytes, square.fractals, pitch);
+        }
         for (uint32_t row = 0; row < square.side; ++row) {
             for (uint32_t column = 0; column < square.side; ++column) {
-                const uint8_t* const fractal = from + square.fractal(row, column) * kFractalBytes;
-                copy_element(to + square.fractal(column, row) * pitch, square.bit(column, row), fractal,
-                             square.bit(row, column), bits);
+                const Place target{to + square.fractal(column, row) * pitch, dst.position};
+                const Place source{from + square.fractal(row, column) * kFractalBytes, src.position};
+                copy_element(target, square.bit(column, row), source, square.bit(row, column), bits, defined);
             }
         }
     }
@@ -238,8 +284,10 @@ PYPTO_SHARED void load_image(Place dst, Place src, uint32_t size, const Image& i
     const uint32_t rows = round_up(image.mExtension, kFractalRows);
     const uint32_t strips = units(round_up(image.kExtension, transposed ? kFractalRows : c0), c0);
     on_write(dst.position, dst.address, kBlockBytes, PIPE_MTE1, rows * strips, kBlockBytes);
+    on_define(dst.position, dst.address, uint64_t{rows} * strips * kBlockBytes); /* but for what is copied */
     for (uint32_t strip = 0; strip < strips; ++strip) {
         for (uint32_t row = 0; row < rows; ++row) {
+            bool defined = true;
             const bool wanted = row < image.mExtension && strip * c0 < image.kExtension;
             const uint8_t* block =
                 wanted ? patches.at(image.mStartPt + row, image.kStartPt / c0 + strip, border) : nullptr;
@@ -247,11 +295,15 @@ PYPTO_SHARED void load_image(Place dst, Place src, uint32_t size, const Image& i
                 block = zeros;
             } else if (block != border) {
                 on_read(src.position, block, kBlockBytes, PIPE_MTE1);
+                defined = all_defined(src.position, block, kBlockBytes);
             }
             if (!transposed) {
                 const uint32_t fractal = row / kFractalRows * strips + strip;
-                copy_bytes(dst.address + fractal * kFractalBytes + row % kFractalRows * kBlockBytes, block,
-                           kBlockBytes);
+                uint8_t* const to = dst.address + fractal * kFractalBytes + row % kFractalRows * kBlockBytes;
+                if (!defined) {
+                    on_move(dst.position, to, 0, src.position, block, 0, kBlockBytes);
+                }
+                copy_bytes(to, block, kBlockBytes);
                 continue;
             }
             const uint32_t group = row / c0; /* C0 of the matrix's rows are a row of a fractal */
@@ -259,9 +311,12 @@ PYPTO_SHARED void load_image(Place dst, Place src, uint32_t size, const Image& i
                 const uint32_t column = strip * c0 + i;
                 const uint32_t fractal = right ? group * (strips * c0 / kFractalRows) + column / kFractalRows
                                                : column / kFractalRows * (rows / c0) + group;
-                __builtin_memcpy(dst.address + fractal * kFractalBytes + column % kFractalRows * kBlockBytes +
-                                     row % c0 * size,
-                                 block + i * size, size);
+                uint8_t* const to = dst.address + fractal * kFractalBytes +
+                                    column % kFractalRows * kBlockBytes + row % c0 * size;
+                if (!defined) {
+                    on_move(dst.position, to, 0, src.position, block + i * size, 0, size);
+                }
+                __builtin_memcpy(to, block + i * size, size);
             }
         }
     }
@@ -278,6 +333,7 @@ PYPTO_SHARED void fill_blocks(Place dst, uint32_t size, uint64_t value, uint16_t
     }
     const uint64_t bytes = blocks * unit, pitch = bytes + gap * unit;
     on_write(dst.position, dst.address, bytes, pipe, repeats, pitch);
+    on_define(dst.position, dst.address, bytes, repeats, pitch);
     for (uint32_t i = 0; i < repeats; ++i) {
         fill_elements(dst.address + i * pitch, value, size, bytes);
     }
@@ -294,10 +350,15 @@ PYPTO_SHARED void widen_bias(Place dst, Place src, const AscendC::DataCopyParams
     on_write(dst.position, dst.address, made, PIPE_MTE1, p.blockCount, to);
     for (uint32_t block = 0; block < p.blockCount; ++block) {
         for (uint64_t i = 0; i < taken / 2; ++i) {
+            const uint8_t* const narrow = src.address + block * from + i * 2;
+            uint8_t* const wide = dst.address + block * to + i * 4;
+            Flow flow;
+            flow.from(src.position, narrow, 2);
+            flow.to(dst.position, wide, 4);
             uint16_t bits;
-            __builtin_memcpy(&bits, src.address + block * from + i * 2, 2);
+            __builtin_memcpy(&bits, narrow, 2);
             const float value = half_to_float(bits);
-            __builtin_memcpy(dst.address + block * to + i * 4, &value, 4);
+            __builtin_memcpy(wide, &value, 4);
         }
     }
 }

@@ -164,6 +164,45 @@ PYPTO_INLINE void report_product(const Product& p, uint32_t bits, Place c, Place
     }
 }
 
+/* Element (m, n) of C comes from row m of A, column n of B and the value where the sum starts. */
+PYPTO_INLINE void flow_product(const Product& p, uint32_t bits, Place c, Place a, Place b, Place bias,
+                               bool goes_on)
+{
+    if constexpr (kChecked) {
+        constexpr uint32_t most = 4096; /* columns of a Mmad */
+        check::Origin columns[most];
+        const uint32_t c0 = kBlockBytes * 8 / bits;
+        const auto gather = [&](Flow& flow, const auto& row, AscendC::TPosition position) {
+            for (uint32_t group = 0; group < units(p.k, c0); ++group) {
+                const uint32_t depth = p.k - group * c0 < c0 ? p.k - group * c0 : c0;
+                flow.from(position, row(group), units(depth * bits, 8));
+            }
+        };
+        for (uint32_t n = 0; n < p.n && n < most; ++n) {
+            Flow flow;
+            gather(flow, [&](uint32_t group) { return p.b_fractal(group, n / 16) + n % 16 * kBlockBytes; },
+                   b.position);
+            if (bias.address != nullptr) {
+                flow.from(bias.position, bias.address + n * 4, 4);
+            }
+            columns[n] = flow.origin();
+        }
+        for (uint32_t m = 0; m < p.m; ++m) {
+            Flow row;
+            gather(row, [&](uint32_t group) { return p.a_row(m, group); }, a.position);
+            for (uint32_t n = 0; n < p.n && n < most; ++n) {
+                uint8_t* const to = p.c_row(n / 16, m) + n % 16 * 4;
+                Flow flow = row;
+                flow.from(columns[n]);
+                if (goes_on) {
+                    flow.from(c.position, to, 4);
+                }
+                flow.to(c.position, to, 4);
+            }
+        }
+    }
+}
+
 PYPTO_SHARED void multiply(CubeType type, Place c, Place a, Place b, Place bias, const AscendC::MmadParams& params)
 {
     const uint32_t bits = bits_of(type), c0 = kBlockBytes * 8 / bits;
@@ -192,6 +231,7 @@ PYPTO_SHARED void multiply(CubeType type, Place c, Place a, Place b, Place bias,
         return;
     }
     report_product(p, bits, c, a, b, bias, goes_on);
+    flow_product(p, bits, c, a, b, bias, goes_on);
     for (uint32_t n = 0; n < p.n && !goes_on; ++n) {
         for (uint32_t m = 0; m < p.m; ++m) {
             uint8_t* const to = p.c_row(n / 16, m) + n % 16 * 4;
@@ -291,12 +331,33 @@ PYPTO_INLINE Layout layout_of(const Drain& what, const AscendC::FixpipeParamsV22
     return Layout{size, width, width * size, uint64_t{p.dstStride} * kBlockBytes};
 }
 
+/* An element of L0C is defined or not as a whole, so the first bytes of it speak for the narrower result. */
+PYPTO_INLINE void flow_columns(const Drain& what, const AscendC::FixpipeParamsV220& p, const Layout& to,
+                               uint8_t* dst, const uint8_t* src, uint32_t n, uint32_t columns, bool adds)
+{
+    if constexpr (kChecked) {
+        for (uint32_t m = 0; m < p.mSize; ++m) {
+            if (to.size == 4) {
+                on_move(what.dst.position, dst + to.at(m, n), 0, what.src.position, src + m * 64, 0, columns * 4,
+                        1, adds);
+                continue;
+            }
+            for (uint32_t i = 0; i < columns; ++i) {
+                on_move(what.dst.position, dst + to.at(m, n + i), 0, what.src.position, src + m * 64 + i * 4, 0,
+                        to.size, 1, adds);
+            }
+        }
+    }
+}
+
 /* Columns [n, n + columns) of one matrix, all of them in one strip of L0C and of the destination. */
 PYPTO_INLINE void drain_columns(const Drain& what, const AscendC::FixpipeParamsV220& p, const Layout& to,
                                 uint8_t* dst, const uint8_t* src, uint32_t n, uint32_t columns)
 {
     on_read(what.src.position, src, columns * 4, PIPE_FIX, p.mSize, 64);
     on_write(what.dst.position, dst + to.at(0, n), columns * to.size, PIPE_FIX, p.mSize, to.row);
+    const bool adds = state().accumulate != nullptr && what.dst.position == AscendC::TPosition::GM;
+    flow_columns(what, p, to, dst, src, n, columns, adds);
     for (uint32_t m = 0; m < p.mSize; ++m) {
         uint8_t out[64];
         for (uint32_t i = 0; i < columns; ++i) {
@@ -307,7 +368,7 @@ PYPTO_INLINE void drain_columns(const Drain& what, const AscendC::FixpipeParamsV
             convert(what.type, what.integers, p.reluEn, scale, src + m * 64 + i * 4, out + i * to.size);
         }
         const Rows r{dst + to.at(m, n), out, columns * to.size, 0, 0, 1};
-        if (state().accumulate != nullptr && what.dst.position == AscendC::TPosition::GM) {
+        if (adds) {
             state().accumulate(r);
         } else {
             copy_bytes(r.dst, r.src, r.bytes);
@@ -328,6 +389,8 @@ PYPTO_SHARED void drain(const Drain& what, const AscendC::FixpipeParamsV220& p)
     const uint32_t step = to.width < 16 ? to.width : 16;
     if (what.scales.address != nullptr) {
         on_read(what.scales.position, what.scales.address, uint64_t{p.nSize} * 8, PIPE_FIX);
+        (void)on_use("undefined-scalar", "a scale of Fixpipe", what.scales.position, what.scales.address,
+                     uint64_t{p.nSize} * 8);
     }
     const uint32_t matrices = what.rows ? uint32_t{p.ndNum} : 1;
     for (uint32_t matrix = 0; matrix < matrices; ++matrix) {
