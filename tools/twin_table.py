@@ -7,10 +7,11 @@ is read here, and only here: a wording that is not known is an error.
 
 from __future__ import annotations
 
+import ast
 import json
 import re
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 SOURCE = Path(__file__).resolve().parents[1] / "src" / "pypto"
 TABLE = SOURCE / "data" / "instructions.json"
@@ -68,6 +69,88 @@ def _operand(operand: dict[str, Any], numbers: dict[str, int]) -> str:
         f'    {{"{operand["role"]}", {memory}, {number}, {_align(align)}, {_align(indexed)}, '
         f"{_align(local)}}},"
     )
+
+
+class _Cpp(ast.NodeVisitor):
+    """A formula of the table as C++, over the members of ``ScratchFacts``."""
+
+    names: ClassVar[dict[str, str]] = {
+        "n": "f.count", "count": "f.count", "S": "f.size", "E": "f.lanes", "e": "f.block",
+        "outter": "f.rows", "inner": "f.columns",
+    }  # fmt: skip
+    functions: ClassVar[dict[str, str]] = {"up": "round_to", "max": "larger_of"}
+    operators: ClassVar[dict[type[ast.AST], str]] = {
+        ast.Add: "+",
+        ast.Mult: "*",
+        ast.Gt: ">",
+        ast.Eq: "==",
+    }
+
+    def __init__(self, let: dict[str, str]) -> None:
+        self.let = let
+
+    def visit_Expression(self, node: ast.Expression) -> str:
+        return str(self.visit(node.body))
+
+    def visit_Constant(self, node: ast.Constant) -> str:
+        return str(node.value)
+
+    def visit_Name(self, node: ast.Name) -> str:
+        if node.id in self.let:
+            return f"({self.visit(ast.parse(self.let[node.id], mode='eval'))})"
+        return str(self.names[node.id])
+
+    def visit_BinOp(self, node: ast.BinOp) -> str:
+        operator = self.operators[type(node.op)]
+        return f"({self.visit(node.left)} {operator} {self.visit(node.right)})"
+
+    def visit_Compare(self, node: ast.Compare) -> str:
+        operator = self.operators[type(node.ops[0])]
+        return f"({self.visit(node.left)} {operator} {self.visit(node.comparators[0])})"
+
+    def visit_IfExp(self, node: ast.IfExp) -> str:
+        return f"({self.visit(node.test)} ? {self.visit(node.body)} : {self.visit(node.orelse)})"
+
+    def visit_Call(self, node: ast.Call) -> str:
+        assert isinstance(node.func, ast.Name)
+        if node.func.id == "ceil":  # always of a quotient
+            (quotient,) = node.args
+            assert isinstance(quotient, ast.BinOp) and isinstance(quotient.op, ast.Div)
+            return f"ceil_div({self.visit(quotient.left)}, {self.visit(quotient.right)})"
+        arguments = ", ".join(str(self.visit(argument)) for argument in node.args)
+        return f"{self.functions[node.func.id]}({arguments})"
+
+    def generic_visit(self, node: ast.AST) -> Any:
+        raise ValueError(f"{ast.dump(node)} is not part of a formula that is known here")
+
+
+def _scratch(row: dict[str, Any], numbers: dict[str, int]) -> str | None:
+    """The least size in bytes of the buffer for intermediate results, of instructions that the
+    twin has; None where there is none or the twin lacks the instruction."""
+    rule = row.get("tmp")
+    if rule is None or row["group"] not in ("adv-math", "adv-activation", "reduce"):
+        return None
+    if rule.get("let", {}).keys() & {"B,S_,H", "R,C"} or "K" in str(rule.get("min")):
+        return None
+
+    def cpp(formula: str) -> str:
+        visitor = _Cpp(rule.get("let", {}))
+        return str(visitor.visit(ast.parse(formula, mode="eval")))
+
+    if "by_dtype" in rule:
+        least = {types: cpp(sizes["min"]) for types, sizes in rule["by_dtype"].items()}
+        if any("," in types for types in least):
+            return None  # of several types: an instruction that the twin lacks
+        return (
+            "".join(f"f.type == {numbers[name]} ? {size} : " for name, size in least.items()) + "0"
+        )
+    if "no_index" in rule:
+        text = f"f.indexed ? {cpp(rule['with_index'])} : {cpp(rule['no_index'])}"
+    elif "first_axis" in rule:
+        text = f"f.last_axis ? {cpp(rule['min'])} : {cpp(rule['first_axis'])}"
+    else:
+        text = cpp(rule["min"])
+    return f"({text}) * f.size" if rule["unit"] == "elements" else text
 
 
 def _range(low: int, high: int) -> str:
@@ -133,7 +216,11 @@ def render() -> str:
             struct_rows.append(f'    {{"", {len(fields)}, {len(row["strides"])}}},')
             fields += [_stride_field(field, facts) for field, facts in row["strides"].items()]
     lines = []
+    scratch: list[str] = []
     for row in rows:
+        formula = _scratch(row, numbers)
+        if formula is not None and formula not in scratch:
+            scratch.append(formula)
         first, types = len(operands), len(tuples)
         operands += [
             _operand(o, numbers) for o in row.get("operands", ()) if o["space"] != "scalar"
@@ -151,7 +238,8 @@ def render() -> str:
             f"{_mask(accumulates if isinstance(accumulates, list) else [], numbers)}, "
             f"{_forms(row)}, "
             f"{str(overlap.get('tmp') == 'may equal dst or src').lower()}, "
-            f"{strides.get(json.dumps(row.get('strides')), -1)}}},"
+            f"{strides.get(json.dumps(row.get('strides')), -1)}, "
+            f"{-1 if formula is None else scratch.index(formula)}}},"
         )
     modes = data["enums"]["RoundMode"]
     casts = [
@@ -172,6 +260,10 @@ def render() -> str:
         fields="\n".join(fields),
         struct_rows="\n".join(struct_rows),
         casts="\n".join(casts),
+        scratch="\n".join(
+            f"    [](const ScratchFacts& f) -> int64_t {{ return {formula}; }},"
+            for formula in scratch
+        ),
         rows="\n".join(lines),
     )
 
@@ -289,8 +381,24 @@ constexpr CastRow kCastRows[] = {{
 /* What a count must be: not negative, at least 1, whole blocks or repeats. */
 enum class Count : uint8_t {{ any, natural, positive, blocks, repeats }};
 
-/* Whether a source may be the destination: element by element, or between types of one size only. */
+/* Whether a source may be the destination: element by element, or between one size only. */
 enum class Alias : uint8_t {{ unknown, exact, one_size, none }};
+
+/* What the size of a buffer for intermediate results depends on: elements, bytes of one, those of
+ * a repeat and of a block; rows and columns of a matrix; the type. */
+struct ScratchFacts {{
+    int64_t count, size, lanes, block, rows, columns;
+    uint8_t type;
+    bool indexed, last_axis;
+}};
+constexpr int64_t ceil_div(int64_t a, int64_t b) {{ return (a + b - 1) / b; }}
+constexpr int64_t round_to(int64_t a, int64_t b) {{ return ceil_div(a, b) * b; }}
+constexpr int64_t larger_of(int64_t a, int64_t b) {{ return a > b ? a : b; }}
+
+/* The least size in bytes. */
+constexpr int64_t (*kScratch[])(const ScratchFacts&) = {{
+{scratch}
+}};
 
 struct ApiRow {{
     const char* name;
@@ -306,6 +414,7 @@ struct ApiRow {{
     bool count_normal, repeat_normal; /* forms that need normal mask mode */
     bool tmp_aliases;
     int8_t strides; /* a struct row without name, or -1 */
+    int8_t tmp;     /* a formula of the buffer for intermediate results, or -1 */
 }};
 constexpr ApiRow kApiRows[] = {{
 {rows}

@@ -56,6 +56,12 @@ _HELP = {
     "mask-length": "a mask counts the lanes of one repeat: use more repeats",
     "mask-bits": "a mask has one bit for each lane of a repeat",
     "mask-mode": "SetMaskNorm first, or isSetMask = false with SetVectorMask",
+    "cast-mode": "use a mode that the pair of types has, or convert in two steps",
+    "compare-mode": "cast to float first, or compare for equality",
+    "select-mode": "use the mode that fits the operands",
+    "gather-offset": "offsets count bytes: multiply indices by the size of an element",
+    "atomic-type": "set the atomic of the type that is copied, and SetAtomicNone afterwards",
+    "tmp-size": "make the buffer larger; the size is in the table of instructions",
     "overlap": "use another buffer for the result, or start both at the same element",
     "kernel-kind": "state the kind that the kernel needs: __mix__(0, 1) for vector cores that wait "
     "for one another",

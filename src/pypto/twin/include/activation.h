@@ -56,13 +56,16 @@ template <typename T, bool isReuseSource = false>
 PYPTO_INLINE void Sigmoid(const LocalTensor<T>& dst, const LocalTensor<T>& src, const uint32_t calCount)
 {
     PYPTO_TWIN_TYPES("Sigmoid", T, half, float);
+    PYPTO_RULES(Sigmoid, count(calCount).tensor(dst).tensor(src));
     pypto_twin::count_form(pypto_twin::lane::SigmoidLanes{}, calCount, dst, src);
 }
 template <typename T, bool isReuseSource = false>
 PYPTO_INLINE void Sigmoid(const LocalTensor<T>& dst, const LocalTensor<T>& src,
-                          const LocalTensor<uint8_t>&, const uint32_t calCount)
+                          const LocalTensor<uint8_t>& tmp, const uint32_t calCount)
 {
-    Sigmoid<T, isReuseSource>(dst, src, calCount);
+    PYPTO_TWIN_TYPES("Sigmoid", T, half, float);
+    PYPTO_RULES(Sigmoid, count(calCount).tensor(dst).tensor(src).tmp(tmp));
+    pypto_twin::count_form(pypto_twin::lane::SigmoidLanes{}, calCount, dst, src);
 }
 template <typename T, bool isReuseSource = false>
 PYPTO_INLINE void Sigmoid(const LocalTensor<T>& dst, const LocalTensor<T>& src)
@@ -72,16 +75,18 @@ PYPTO_INLINE void Sigmoid(const LocalTensor<T>& dst, const LocalTensor<T>& src)
 
 template <typename T, bool highPrecision = false, bool highPerformance = false>
 PYPTO_INLINE void Gelu(const LocalTensor<T>& dst, const LocalTensor<T>& src,
-                       const LocalTensor<uint8_t>&, const uint32_t dataSize)
+                       const LocalTensor<uint8_t>& tmp, const uint32_t dataSize)
 {
     PYPTO_TWIN_TYPES("Gelu", T, half, float);
+    PYPTO_RULES(Gelu, count(dataSize).tensor(dst).tensor(src).tmp(tmp));
     pypto_twin::count_form(pypto_twin::lane::GeluLanes{}, dataSize, dst, src);
 }
 template <typename T, bool highPrecision = false, bool highPerformance = false>
 PYPTO_INLINE void FasterGelu(const LocalTensor<T>& dst, const LocalTensor<T>& src,
-                             const LocalTensor<uint8_t>&, const uint32_t dataSize)
+                             const LocalTensor<uint8_t>& tmp, const uint32_t dataSize)
 {
     PYPTO_TWIN_TYPES("FasterGelu", T, half, float);
+    PYPTO_RULES(FasterGelu, count(dataSize).tensor(dst).tensor(src).tmp(tmp));
     pypto_twin::count_form(pypto_twin::lane::SwishLanes{1.702f}, dataSize, dst, src);
 }
 
@@ -91,35 +96,40 @@ PYPTO_INLINE void Swish(const LocalTensor<T>& dst, const LocalTensor<T>& src, ui
 {
     using namespace pypto_twin;
     PYPTO_TWIN_TYPES("Swish", T, half, float);
+    PYPTO_RULES(Swish, count(dataSize).tensor(dst).tensor(src));
     count_form(lane::SwishLanes{lane::scalar_of(scalarValue)}, dataSize, dst, src);
 }
 template <typename T, bool isReuseSource = false>
 PYPTO_INLINE void Silu(const LocalTensor<T>& dst, const LocalTensor<T>& src, uint32_t dataSize)
 {
     PYPTO_TWIN_TYPES("Silu", T, half, float);
+    PYPTO_RULES(Silu, count(dataSize).tensor(dst).tensor(src));
     pypto_twin::count_form(pypto_twin::lane::SwishLanes{1.0f}, dataSize, dst, src);
 }
 
 template <typename T, bool isReuseSource = false>
 PYPTO_INLINE void GeGLU(const LocalTensor<T>& dst, const LocalTensor<T>& src0, const LocalTensor<T>& src1,
-                        const LocalTensor<uint8_t>&, const uint32_t calCount)
+                        const LocalTensor<uint8_t>& tmp, const uint32_t calCount)
 {
     PYPTO_TWIN_TYPES("GeGLU", T, half, float);
+    PYPTO_RULES(GeGLU, count(calCount).tensor(dst).tensor(src0).tensor(src1).tmp(tmp));
     pypto_twin::count_form(pypto_twin::lane::GeGluLanes{}, calCount, dst, src0, src1);
 }
 template <typename T, bool isReuseSource = false>
 PYPTO_INLINE void SwiGLU(LocalTensor<T>& dst, const LocalTensor<T>& src0, const LocalTensor<T>& src1,
-                         const float& scalarValue, const LocalTensor<uint8_t>&, const uint32_t calCount)
+                         const float& scalarValue, const LocalTensor<uint8_t>& tmp, const uint32_t calCount)
 {
     PYPTO_TWIN_TYPES("SwiGLU", T, half, float);
+    PYPTO_RULES(SwiGLU, count(calCount).tensor(dst).tensor(src0).tensor(src1).tmp(tmp));
     pypto_twin::count_form(pypto_twin::lane::SwiGluLanes{scalarValue}, calCount,
                            dst, src0, src1);
 }
 template <typename T, bool isReuseSource = false>
 PYPTO_INLINE void ReGlu(const LocalTensor<T>& dst, const LocalTensor<T>& src0, const LocalTensor<T>& src1,
-                        const LocalTensor<uint8_t>&, const uint32_t calCount)
+                        const LocalTensor<uint8_t>& tmp, const uint32_t calCount)
 {
     PYPTO_TWIN_TYPES("ReGlu", T, half, float, bfloat16_t);
+    PYPTO_RULES(ReGlu, count(calCount).tensor(dst).tensor(src0).tensor(src1).tmp(tmp));
     pypto_twin::count_form(pypto_twin::lane::ReGluLanes{}, calCount, dst, src0, src1);
 }
 

@@ -119,19 +119,22 @@ namespace AscendC {
                            const uint32_t calCount)                                              \
     {                                                                                            \
         PYPTO_TWIN_TYPES(#Name, T, half, float);                                                 \
+        PYPTO_RULES(Name, count(calCount).tensor(dst).tensor(src));                              \
         pypto_twin::count_form(pypto_twin::lane::Function{}, calCount, dst, src);                \
     }                                                                                            \
     template <typename T, bool isReuseSource = false>                                            \
     PYPTO_INLINE void Name(const LocalTensor<T>& dst, const LocalTensor<T>& src,                 \
-                           const LocalTensor<uint8_t>&, const uint32_t calCount)                 \
+                           const LocalTensor<uint8_t>& tmp, const uint32_t calCount)             \
     {                                                                                            \
-        Name<T, isReuseSource>(dst, src, calCount);                                              \
+        PYPTO_TWIN_TYPES(#Name, T, half, float);                                                 \
+        PYPTO_RULES(Name, count(calCount).tensor(dst).tensor(src).tmp(tmp));                     \
+        pypto_twin::count_form(pypto_twin::lane::Function{}, calCount, dst, src);                \
     }                                                                                            \
     template <typename T, bool isReuseSource = false>                                            \
     PYPTO_INLINE void Name(const LocalTensor<T>& dst, const LocalTensor<T>& src,                 \
-                           const LocalTensor<uint8_t>&)                                          \
+                           const LocalTensor<uint8_t>& tmp)                                      \
     {                                                                                            \
-        Name<T, isReuseSource>(dst, src, src.GetSize());                                         \
+        Name<T, isReuseSource>(dst, src, tmp, src.GetSize());                                    \
     }                                                                                            \
     template <typename T, bool isReuseSource = false>                                            \
     PYPTO_INLINE void Name(const LocalTensor<T>& dst, const LocalTensor<T>& src)                 \
@@ -167,64 +170,72 @@ PYPTO_TWIN_MATH(Sign, SignLanes)
 /* The Taylor form: the twin computes exp exactly at any level. */
 template <typename T, uint8_t taylorExpandLevel, bool isReuseSource = false>
 PYPTO_INLINE void Exp(const LocalTensor<T>& dst, const LocalTensor<T>& src,
-                      const LocalTensor<uint8_t>&, const uint32_t calCount)
+                      const LocalTensor<uint8_t>& tmp, const uint32_t calCount)
 {
     PYPTO_TWIN_TYPES("Exp", T, half, float);
+    PYPTO_RULES(Exp_adv, count(calCount).tensor(dst).tensor(src).tmp(tmp));
     pypto_twin::count_form(pypto_twin::lane::ExpLanes{}, calCount, dst, src);
 }
 
-#define PYPTO_TWIN_MATH_2(Name, Function, ...)                                                   \
+#define PYPTO_TWIN_MATH_2(Name, api, Function, ...)                                              \
     template <typename T, bool isReuseSource = false>                                            \
     PYPTO_INLINE void Name(const LocalTensor<T>& dst, const LocalTensor<T>& src0,                \
                            const LocalTensor<T>& src1, const uint32_t calCount)                  \
     {                                                                                            \
         PYPTO_TWIN_TYPES(#Name, T, __VA_ARGS__);                                                 \
+        PYPTO_RULES(api, count(calCount).tensor(dst).tensor(src0).tensor(src1));                 \
         pypto_twin::count_form(pypto_twin::lane::Function{}, calCount, dst, src0, src1);         \
     }                                                                                            \
     template <typename T, bool isReuseSource = false>                                            \
     PYPTO_INLINE void Name(const LocalTensor<T>& dst, const LocalTensor<T>& src0,                \
-                           const LocalTensor<T>& src1, const LocalTensor<uint8_t>&,              \
+                           const LocalTensor<T>& src1, const LocalTensor<uint8_t>& tmp,          \
                            const uint32_t calCount)                                              \
     {                                                                                            \
-        Name<T, isReuseSource>(dst, src0, src1, calCount);                                       \
+        PYPTO_TWIN_TYPES(#Name, T, __VA_ARGS__);                                                 \
+        PYPTO_RULES(api, count(calCount).tensor(dst).tensor(src0).tensor(src1).tmp(tmp));        \
+        pypto_twin::count_form(pypto_twin::lane::Function{}, calCount, dst, src0, src1);         \
     }
-PYPTO_TWIN_MATH_2(Fmod, FmodLanes, half, float)
-PYPTO_TWIN_MATH_2(Xor, XorLanes, int16_t, uint16_t)
-PYPTO_TWIN_MATH_2(Power, PowerLanes, half, float, int32_t)
+PYPTO_TWIN_MATH_2(Fmod, Fmod, FmodLanes, half, float)
+PYPTO_TWIN_MATH_2(Xor, Xor, XorLanes, int16_t, uint16_t)
+PYPTO_TWIN_MATH_2(Power, Power_tensor_tensor, PowerLanes, half, float, int32_t)
 #undef PYPTO_TWIN_MATH_2
 
 template <typename T, bool isReuseSource = false>
 PYPTO_INLINE void Power(const LocalTensor<T>& dst, const LocalTensor<T>& src0, const T& src1,
-                        const LocalTensor<uint8_t>&, const uint32_t calCount)
+                        const LocalTensor<uint8_t>& tmp, const uint32_t calCount)
 {
     using namespace pypto_twin;
     PYPTO_TWIN_TYPES("Power", T, half, float, int32_t);
+    PYPTO_RULES(Power_tensor_scalar, count(calCount).tensor(dst).tensor(src0).tmp(tmp));
     count_form(lane::PowerExponentLanes<lane::Register<T>>{lane::scalar_of(src1)}, calCount, dst, src0);
 }
 template <typename T, bool isReuseSource = false>
 PYPTO_INLINE void Power(const LocalTensor<T>& dst, const T& src0, const LocalTensor<T>& src1,
-                        const LocalTensor<uint8_t>&, const uint32_t calCount)
+                        const LocalTensor<uint8_t>& tmp, const uint32_t calCount)
 {
     using namespace pypto_twin;
     PYPTO_TWIN_TYPES("Power", T, half, float, int32_t);
+    PYPTO_RULES(Power_scalar_tensor, count(calCount).tensor(dst).tensor(src1).tmp(tmp));
     count_form(lane::PowerBaseLanes<lane::Register<T>>{lane::scalar_of(src0)}, calCount, dst, src1);
 }
 
 /* ClampMax = min(x, scalar), ClampMin = max(x, scalar) */
 template <typename T, bool isReuseSource = false>
 PYPTO_INLINE void ClampMax(const LocalTensor<T>& dst, const LocalTensor<T>& src,
-                           const LocalTensor<uint8_t>&, const T scalar, const uint32_t calCount)
+                           const LocalTensor<uint8_t>& tmp, const T scalar, const uint32_t calCount)
 {
     using namespace pypto_twin;
     PYPTO_TWIN_TYPES("ClampMax", T, half, float);
+    PYPTO_RULES(ClampMax, count(calCount).tensor(dst).tensor(src).tmp(tmp));
     count_form(lane::MinsLanes<simd::f32x8>{lane::scalar_of(scalar)}, calCount, dst, src);
 }
 template <typename T, bool isReuseSource = false>
 PYPTO_INLINE void ClampMin(const LocalTensor<T>& dst, const LocalTensor<T>& src,
-                           const LocalTensor<uint8_t>&, const T scalar, const uint32_t calCount)
+                           const LocalTensor<uint8_t>& tmp, const T scalar, const uint32_t calCount)
 {
     using namespace pypto_twin;
     PYPTO_TWIN_TYPES("ClampMin", T, half, float);
+    PYPTO_RULES(ClampMin, count(calCount).tensor(dst).tensor(src).tmp(tmp));
     count_form(lane::MaxsLanes<simd::f32x8>{lane::scalar_of(scalar)}, calCount, dst, src);
 }
 
@@ -248,10 +259,14 @@ constexpr CumSumConfig defaultCumSumConfig = {};
 /* Sums along the last axis (each row) or the first one (each column); lastRow is dst's last row. */
 template <typename T, const CumSumConfig& config = defaultCumSumConfig>
 PYPTO_INLINE void CumSum(LocalTensor<T>& dst, LocalTensor<T>& lastRow, const LocalTensor<T>& src,
-                         LocalTensor<uint8_t>&, const CumSumInfo& info)
+                         LocalTensor<uint8_t>& tmp, const CumSumInfo& info)
 {
     using namespace pypto_twin;
     PYPTO_TWIN_TYPES("CumSum", T, half, float);
+    PYPTO_RULES(CumSum, bytes(dst, uint64_t{info.outter} * info.inner * sizeof(T))
+                            .bytes(lastRow, config.outputLastRow ? uint64_t{info.inner} * sizeof(T) : 0)
+                            .bytes(src, uint64_t{info.outter} * info.inner * sizeof(T)).tmp(tmp)
+                            .shape(info.outter, info.inner, config.isLastAxis));
     if (!on_instruction(PIPE_V)) {
         leave_count_form();
         return;

@@ -89,6 +89,9 @@ PYPTO_INLINE void set_atomic()
                   "SetAtomic*: half, bfloat16_t, float, int8_t, int16_t and int32_t only");
     on_atomic(true);
     state().accumulate = accumulate_rows<T, operation>;
+#if defined(PYPTO_TWIN_CHECKED)
+    state().atomic_type = 1 + check::type_of<T>;
+#endif
 }
 
 }  // namespace pypto_twin
@@ -114,6 +117,9 @@ PYPTO_INLINE void SetAtomicNone()
 {
     pypto_twin::on_atomic(false);
     pypto_twin::state().accumulate = nullptr;
+#if defined(PYPTO_TWIN_CHECKED)
+    pypto_twin::state().atomic_type = 0;
+#endif
 }
 PYPTO_INLINE void DisableDmaAtomic() { SetAtomicNone(); }
 

@@ -327,6 +327,7 @@ PYPTO_INLINE void Cast(const LocalTensor<T>& dst, const LocalTensor<U>& src,
                        const RoundMode& roundMode, const uint32_t count)
 {
     using namespace pypto_twin;
+    PYPTO_RULES(Cast, count(count).tensor(dst).tensor(src).value(static_cast<int64_t>(roundMode)));
     if constexpr (is_same<T, int4b_t> || is_same<U, int4b_t>) {
         static_assert(cast_modes<T, U>() != 0, "Cast: the device does not convert between these types");
         if (!on_instruction(PIPE_V)) {
@@ -346,11 +347,15 @@ PYPTO_INLINE void Cast(const LocalTensor<T>& dst, const LocalTensor<U>& src,
 
 template <typename T, typename U, bool isSetMask = true>
 PYPTO_INLINE void Cast(const LocalTensor<T>& dst, const LocalTensor<U>& src,
-                       const RoundMode& roundMode, const uint64_t mask[], const uint8_t repeatTime,
+                       const RoundMode& roundMode, const uint64_t mask[], const pypto_twin::Field8 repeatTime,
                        const UnaryRepeatParams& p)
 {
     using namespace pypto_twin;
     static_assert(!is_same<T, int4b_t> && !is_same<U, int4b_t>, "Cast: int4b_t only in the count form");
+    PYPTO_RULES(Cast, repeats(repeatTime).lanes<isSetMask>(mask, widest(sizeof(T), sizeof(U)))
+                          .tensor(dst, p.dstBlkStride, p.dstRepStride)
+                          .tensor(src, p.srcBlkStride, p.srcRepStride).fields(p)
+                          .value(static_cast<int64_t>(roundMode)));
     lane::with_mode<T, U>(roundMode, [&](const auto& f) {
         bits_form<isSetMask>(f, mask, repeatTime, operand(dst, p.dstBlkStride, p.dstRepStride),
                              operand(src, p.srcBlkStride, p.srcRepStride));
@@ -359,11 +364,15 @@ PYPTO_INLINE void Cast(const LocalTensor<T>& dst, const LocalTensor<U>& src,
 
 template <typename T, typename U, bool isSetMask = true>
 PYPTO_INLINE void Cast(const LocalTensor<T>& dst, const LocalTensor<U>& src,
-                       const RoundMode& roundMode, uint64_t mask, const uint8_t repeatTime,
+                       const RoundMode& roundMode, uint64_t mask, const pypto_twin::Field8 repeatTime,
                        const UnaryRepeatParams& p)
 {
     using namespace pypto_twin;
     static_assert(!is_same<T, int4b_t> && !is_same<U, int4b_t>, "Cast: int4b_t only in the count form");
+    PYPTO_RULES(Cast, repeats(repeatTime).lanes<isSetMask>(mask)
+                          .tensor(dst, p.dstBlkStride, p.dstRepStride)
+                          .tensor(src, p.srcBlkStride, p.srcRepStride).fields(p)
+                          .value(static_cast<int64_t>(roundMode)));
     lane::with_mode<T, U>(roundMode, [&](const auto& f) {
         length_form<isSetMask>(f, mask, repeatTime, operand(dst, p.dstBlkStride, p.dstRepStride),
                                operand(src, p.srcBlkStride, p.srcRepStride));

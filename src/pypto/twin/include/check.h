@@ -42,6 +42,8 @@ PYPTO_HIDDEN void uncached(Core* core, bool read, bool write, const void* addres
 PYPTO_HIDDEN void clean(Core* core, const void* address, bool all, bool global);
 PYPTO_HIDDEN void init_state(Core* core);
 PYPTO_HIDDEN void barrier(Core* core, pipe_t pipe);
+/* An offset of Gather or Gatherb, which is a multiple of `unit` bytes. */
+PYPTO_HIDDEN void gather_offset(Core* core, uint64_t offset, uint32_t unit);
 PYPTO_HIDDEN void set_flag(Core* core, AscendC::HardEvent event, int32_t id);
 PYPTO_HIDDEN void wait_flag(Core* core, AscendC::HardEvent event, int32_t id);
 PYPTO_HIDDEN void fetch_id(Core* core, AscendC::HardEvent event, int32_t id, bool allocate);

@@ -130,6 +130,8 @@ PYPTO_INLINE void Compare(const LocalTensor<U>& dst, const LocalTensor<T>& src0,
                           const LocalTensor<T>& src1, CMPMODE cmpMode, uint32_t count)
 {
     using namespace pypto_twin;
+    PYPTO_RULES(Compare, count(count).bytes(dst, count / 8).tensor(src0).tensor(src1)
+                             .value(static_cast<int64_t>(cmpMode)));
     check_compare<U, T>(cmpMode, false);
     if (!on_instruction(PIPE_V)) {
         return;
@@ -143,9 +145,13 @@ PYPTO_INLINE void Compare(const LocalTensor<U>& dst, const LocalTensor<T>& src0,
 template <typename T, typename U, bool isSetMask = true>
 PYPTO_INLINE void Compare(const LocalTensor<U>& dst, const LocalTensor<T>& src0,
                           const LocalTensor<T>& src1, CMPMODE cmpMode, uint64_t,
-                          uint8_t repeatTime, const BinaryRepeatParams& p)
+                          pypto_twin::Field8 repeatTime, const BinaryRepeatParams& p)
 {
     using namespace pypto_twin;
+    PYPTO_RULES(Compare, repeats(repeatTime).bytes(dst, uint64_t{repeatTime} * (kRepeatBytes / sizeof(T) / 8))
+                             .tensor(src0, p.src0BlkStride, p.src0RepStride)
+                             .tensor(src1, p.src1BlkStride, p.src1RepStride).fields(p)
+                             .value(static_cast<int64_t>(cmpMode)));
     check_compare<U, T>(cmpMode, false);
     if (!on_instruction(PIPE_V)) {
         return;
@@ -162,6 +168,7 @@ PYPTO_INLINE void Compares(const LocalTensor<U>& dst, const LocalTensor<T>& src0
                            const T src1Scalar, CMPMODE cmpMode, uint32_t count)
 {
     using namespace pypto_twin;
+    PYPTO_RULES(Compares, count(count).bytes(dst, count / 8).tensor(src0).value(static_cast<int64_t>(cmpMode)));
     check_compare<U, T>(cmpMode, true);
     PYPTO_TWIN_TYPES("Compares (result bits)", U, uint8_t);
     if (!on_instruction(PIPE_V)) {
@@ -173,9 +180,12 @@ PYPTO_INLINE void Compares(const LocalTensor<U>& dst, const LocalTensor<T>& src0
 template <typename T, typename U, bool isSetMask = true>
 PYPTO_INLINE void Compares(const LocalTensor<U>& dst, const LocalTensor<T>& src0,
                            const T src1Scalar, CMPMODE cmpMode, uint64_t,
-                           uint8_t repeatTime, const UnaryRepeatParams& p)
+                           pypto_twin::Field8 repeatTime, const UnaryRepeatParams& p)
 {
     using namespace pypto_twin;
+    PYPTO_RULES(Compares, repeats(repeatTime).bytes(dst, uint64_t{repeatTime} * (kRepeatBytes / sizeof(T) / 8))
+                              .tensor(src0, p.srcBlkStride, p.srcRepStride).fields(p)
+                              .value(static_cast<int64_t>(cmpMode)));
     check_compare<U, T>(cmpMode, true);
     PYPTO_TWIN_TYPES("Compares (result bits)", U, uint8_t);
     if (!on_instruction(PIPE_V)) {
@@ -197,7 +207,7 @@ PYPTO_INLINE void CompareScalar(const LocalTensor<U>& dst, const LocalTensor<T>&
 template <typename T, typename U, bool isSetMask = true>
 PYPTO_INLINE void CompareScalar(const LocalTensor<U>& dst, const LocalTensor<T>& src0,
                                 const T src1Scalar, CMPMODE cmpMode, uint64_t mask,
-                                uint8_t repeatTime, const UnaryRepeatParams& p)
+                                pypto_twin::Field8 repeatTime, const UnaryRepeatParams& p)
 {
     Compares<T, U, isSetMask>(dst, src0, src1Scalar, cmpMode, mask, repeatTime, p);
 }
@@ -272,6 +282,9 @@ PYPTO_INLINE void Compare(const LocalTensor<T>& src0, const LocalTensor<T>& src1
                           uint64_t mask, const BinaryRepeatParams& p)
 {
     using namespace pypto_twin;
+    PYPTO_RULES(Compare_register, repeats(1).lanes<isSetMask>(mask)
+                                      .tensor(src0, p.src0BlkStride, p.src0RepStride)
+                                      .tensor(src1, p.src1BlkStride, p.src1RepStride).fields(p));
     compare_register(operand(src0, p.src0BlkStride, p.src0RepStride),
                      operand(src1, p.src1BlkStride, p.src1RepStride), cmpMode,
                      cover<isSetMask>(mask, 1, kRepeatBytes / sizeof(T)));
@@ -281,6 +294,9 @@ PYPTO_INLINE void Compare(const LocalTensor<T>& src0, const LocalTensor<T>& src1
                           const uint64_t mask[], const BinaryRepeatParams& p)
 {
     using namespace pypto_twin;
+    PYPTO_RULES(Compare_register, repeats(1).lanes<isSetMask>(mask, sizeof(T))
+                                      .tensor(src0, p.src0BlkStride, p.src0RepStride)
+                                      .tensor(src1, p.src1BlkStride, p.src1RepStride).fields(p));
     compare_register(operand(src0, p.src0BlkStride, p.src0RepStride),
                      operand(src1, p.src1BlkStride, p.src1RepStride), cmpMode,
                      cover<isSetMask>(mask, 1, kRepeatBytes / sizeof(T)));
@@ -290,6 +306,7 @@ template <typename T>
 PYPTO_INLINE void GetCmpMask(const LocalTensor<T>& dst)
 {
     PYPTO_TWIN_TYPES("GetCmpMask", T, uint8_t, uint16_t, uint32_t, uint64_t);
+    PYPTO_RULES(GetCmpMask, bytes(dst, 16));
     if (!pypto_twin::on_instruction(PIPE_V)) {
         return;
     }
@@ -301,6 +318,7 @@ template <typename T>
 PYPTO_INLINE void SetCmpMask(const LocalTensor<T>& src)
 {
     PYPTO_TWIN_TYPES("SetCmpMask", T, uint8_t, uint16_t, uint32_t, uint64_t, half, float);
+    PYPTO_RULES(SetCmpMask, bytes(src, 16));
     if (!pypto_twin::on_instruction(PIPE_V, true)) {
         return;
     }

@@ -8,19 +8,22 @@ namespace AscendC {
 
 /* Block strides and repeat strides in 32-byte blocks. The device's default stride is 0 indeed. */
 struct CopyRepeatParams {
-    uint16_t dstStride = 0;
-    uint16_t srcStride = 0;
-    uint16_t dstRepeatSize = 8;
-    uint16_t srcRepeatSize = 8;
+    pypto_twin::Field16 dstStride = 0;
+    pypto_twin::Field16 srcStride = 0;
+    pypto_twin::Field16 dstRepeatSize = 8;
+    pypto_twin::Field16 srcRepeatSize = 8;
 
     constexpr CopyRepeatParams() = default;
-    constexpr CopyRepeatParams(uint16_t dst, uint16_t src, uint16_t dstRepeat, uint16_t srcRepeat)
+    constexpr CopyRepeatParams(pypto_twin::Field16 dst, pypto_twin::Field16 src, pypto_twin::Field16 dstRepeat,
+                               pypto_twin::Field16 srcRepeat)
         : dstStride(dst), srcStride(src), dstRepeatSize(dstRepeat), srcRepeatSize(srcRepeat)
     {
     }
 };
 
 }  // namespace AscendC
+
+PYPTO_FIELDS(CopyRepeatParams, wide(p.dstStride), wide(p.srcStride), wide(p.dstRepeatSize), wide(p.srcRepeatSize))
 
 namespace pypto_twin {
 
@@ -74,9 +77,12 @@ namespace AscendC {
  * mask register as it set it. */
 template <typename T, bool isSetMask = true>
 PYPTO_INLINE void Copy(const LocalTensor<T>& dst, const LocalTensor<T>& src, uint64_t mask,
-                       uint8_t repeat, const CopyRepeatParams& params)
+                       pypto_twin::Field8 repeat, const CopyRepeatParams& params)
 {
-    static_assert(sizeof(T) == 2 || sizeof(T) == 4, "Copy: types of 2 and 4 bytes");
+    PYPTO_TWIN_TYPES("Copy", T, PYPTO_TWIN_MOVABLE);
+    PYPTO_RULES(Copy, repeats(repeat).lanes<isSetMask>(mask, sizeof(T))
+                          .tensor(dst, params.dstStride, params.dstRepeatSize)
+                          .tensor(src, params.srcStride, params.srcRepeatSize).fields(params));
     if constexpr (isSetMask) {
         const pypto_twin::Lanes lanes = pypto_twin::first_lanes(mask);
         SetVectorMask<T>(lanes.high, lanes.low);
@@ -92,15 +98,22 @@ PYPTO_INLINE void Copy(const LocalTensor<T>& dst, const LocalTensor<T>& src, uin
 
 template <typename T, bool isSetMask = true>
 PYPTO_INLINE void Copy(const LocalTensor<T>& dst, const LocalTensor<T>& src, const uint64_t mask[],
-                       uint8_t repeat, const CopyRepeatParams& params)
+                       pypto_twin::Field8 repeat, const CopyRepeatParams& params)
 {
-    static_assert(sizeof(T) == 2 || sizeof(T) == 4, "Copy: types of 2 and 4 bytes");
+    PYPTO_TWIN_TYPES("Copy", T, PYPTO_TWIN_MOVABLE);
+    PYPTO_RULES(Copy, repeats(repeat).lanes<isSetMask>(mask, sizeof(T))
+                          .tensor(dst, params.dstStride, params.dstRepeatSize)
+                          .tensor(src, params.srcStride, params.srcRepeatSize).fields(params));
     if constexpr (isSetMask) {
         SetVectorMask<T>(sizeof(T) == 2 ? mask[1] : 0, mask[0]);
         pypto_twin::copy_masked(dst, src, pypto_twin::Lanes{mask[0], sizeof(T) == 2 ? mask[1] : 0},
                                 repeat, params);
     } else {
-        Copy<T, false>(dst, src, MASK_PLACEHOLDER, repeat, params);
+        const pypto_twin::State& s = pypto_twin::state();
+        pypto_twin::copy_masked(dst, src,
+                                s.mask_counter ? pypto_twin::first_lanes(s.mask_low)
+                                               : pypto_twin::Lanes{s.mask_low, s.mask_high},
+                                repeat, params);
     }
 }
 

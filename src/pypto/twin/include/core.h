@@ -72,6 +72,7 @@ struct State {
 
     check::Core* check;
     check::Registers registers;
+    uint8_t atomic_type; /* SetAtomic*: 1 + check::type_of, 0 for none */
 #elif defined(PYPTO_TWIN_SHUFFLED)
     shuffle::Stream* stream;
 #endif

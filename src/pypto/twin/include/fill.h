@@ -12,17 +12,19 @@ namespace AscendC {
 
 /* Strides in blocks. */
 struct BrcbRepeatParams {
-    uint16_t dstBlkStride = 1;
-    uint16_t dstRepStride = 8;
+    pypto_twin::Field16 dstBlkStride = 1;
+    pypto_twin::Field16 dstRepStride = 8;
 
     constexpr BrcbRepeatParams() = default;
-    constexpr BrcbRepeatParams(uint16_t blockStride, uint16_t repeatStride)
+    constexpr BrcbRepeatParams(pypto_twin::Field16 blockStride, pypto_twin::Field16 repeatStride)
         : dstBlkStride(blockStride), dstRepStride(repeatStride)
     {
     }
 };
 
 }  // namespace AscendC
+
+PYPTO_FIELDS(BrcbRepeatParams, wide(p.dstBlkStride), wide(p.dstRepStride))
 
 namespace pypto_twin {
 
@@ -107,8 +109,6 @@ PYPTO_HIDDEN PYPTO_OUTLINE void broadcast(const Operand<T>& to, const AscendC::L
 
 }  // namespace pypto_twin
 
-#define PYPTO_TWIN_MOVABLE half, bfloat16_t, int16_t, uint16_t, float, int32_t, uint32_t
-
 namespace AscendC {
 
 template <typename T>
@@ -116,37 +116,48 @@ PYPTO_INLINE void Duplicate(const LocalTensor<T>& dst, const T& scalarValue, con
 {
     using namespace pypto_twin;
     PYPTO_TWIN_TYPES("Duplicate", T, PYPTO_TWIN_MOVABLE);
+    PYPTO_RULES(Duplicate, count(count).tensor(dst));
     count_form(lane::constant(scalarValue), static_cast<uint32_t>(count),
                dst.template ReinterpretCast<Pattern<T>>());
 }
 template <typename T, bool isSetMask = true>
 PYPTO_INLINE void Duplicate(const LocalTensor<T>& dst, const T& scalarValue, uint64_t mask,
-                            const uint8_t repeatTime, const uint16_t dstBlockStride,
-                            const uint8_t dstRepeatStride)
+                            const pypto_twin::Field8 repeatTime,
+                            const pypto_twin::Field16 dstBlockStride,
+                            const pypto_twin::Field8 dstRepeatStride)
 {
     using namespace pypto_twin;
     PYPTO_TWIN_TYPES("Duplicate", T, PYPTO_TWIN_MOVABLE);
+    PYPTO_RULES(Duplicate, repeats(repeatTime).lanes<isSetMask>(mask)
+                               .tensor(dst, dstBlockStride, dstRepeatStride)
+                               .strides(dstBlockStride, dstRepeatStride));
     length_form<isSetMask>(lane::constant(scalarValue), mask, repeatTime,
                            pattern_of(operand(dst, dstBlockStride, dstRepeatStride)));
 }
 template <typename T, bool isSetMask = true>
 PYPTO_INLINE void Duplicate(const LocalTensor<T>& dst, const T& scalarValue, const uint64_t mask[],
-                            const uint8_t repeatTime, const uint16_t dstBlockStride,
-                            const uint8_t dstRepeatStride)
+                            const pypto_twin::Field8 repeatTime,
+                            const pypto_twin::Field16 dstBlockStride,
+                            const pypto_twin::Field8 dstRepeatStride)
 {
     using namespace pypto_twin;
     PYPTO_TWIN_TYPES("Duplicate", T, PYPTO_TWIN_MOVABLE);
+    PYPTO_RULES(Duplicate, repeats(repeatTime).lanes<isSetMask>(mask, sizeof(T))
+                               .tensor(dst, dstBlockStride, dstRepeatStride)
+                               .strides(dstBlockStride, dstRepeatStride));
     bits_form<isSetMask>(lane::constant(scalarValue), mask, repeatTime,
                          pattern_of(operand(dst, dstBlockStride, dstRepeatStride)));
 }
 
 /* Each repeat takes eight source elements and fills one block with each. */
 template <typename T>
-PYPTO_INLINE void Brcb(const LocalTensor<T>& dst, const LocalTensor<T>& src, const uint8_t repeatTime,
-                       const BrcbRepeatParams& p)
+PYPTO_INLINE void Brcb(const LocalTensor<T>& dst, const LocalTensor<T>& src,
+                       const pypto_twin::Field8 repeatTime, const BrcbRepeatParams& p)
 {
     using namespace pypto_twin;
     PYPTO_TWIN_TYPES("Brcb", T, PYPTO_TWIN_MOVABLE);
+    PYPTO_RULES(Brcb, repeats(repeatTime).tensor(dst, p.dstBlkStride, p.dstRepStride)
+                          .bytes(src, uint64_t{repeatTime} * 8 * sizeof(T)).fields(p));
     broadcast(pattern_of(operand(dst, p.dstBlkStride, p.dstRepStride)),
               src.template ReinterpretCast<Pattern<T>>(), repeatTime);
 }
@@ -157,6 +168,7 @@ PYPTO_INLINE void CreateVecIndex(const LocalTensor<T>& dst, const T& firstValue,
 {
     using namespace pypto_twin;
     PYPTO_TWIN_TYPES("CreateVecIndex", T, half, float, int16_t, int32_t);
+    PYPTO_RULES(CreateVecIndex, count(count).tensor(dst));
     if (!on_instruction(PIPE_V)) {
         set_mask(~uint64_t{0}, ~uint64_t{0});
         return;
@@ -196,19 +208,25 @@ namespace AscendC {
 
 template <typename T>
 PYPTO_INLINE void CreateVecIndex(LocalTensor<T>& dst, const T& firstValue, uint64_t mask,
-                                 uint8_t repeatTime, uint16_t dstBlkStride, uint8_t dstRepStride)
+                                 pypto_twin::Field8 repeatTime, pypto_twin::Field16 dstBlkStride,
+                                 pypto_twin::Field8 dstRepStride)
 {
     using namespace pypto_twin;
     PYPTO_TWIN_TYPES("CreateVecIndex", T, half, float, int16_t, int32_t);
+    PYPTO_RULES(CreateVecIndex, repeats(repeatTime).lanes<true>(mask)
+                                    .tensor(dst, dstBlkStride, dstRepStride).strides(dstBlkStride, dstRepStride));
     index_repeats(operand(dst, dstBlkStride, dstRepStride), firstValue,
                   cover<true>(mask, repeatTime, kRepeatBytes / sizeof(T)));
 }
 template <typename T>
 PYPTO_INLINE void CreateVecIndex(LocalTensor<T>& dst, const T& firstValue, uint64_t mask[],
-                                 uint8_t repeatTime, uint16_t dstBlkStride, uint8_t dstRepStride)
+                                 pypto_twin::Field8 repeatTime, pypto_twin::Field16 dstBlkStride,
+                                 pypto_twin::Field8 dstRepStride)
 {
     using namespace pypto_twin;
     PYPTO_TWIN_TYPES("CreateVecIndex", T, half, float, int16_t, int32_t);
+    PYPTO_RULES(CreateVecIndex, repeats(repeatTime).lanes<true>(static_cast<const uint64_t*>(mask), sizeof(T))
+                                    .tensor(dst, dstBlkStride, dstRepStride).strides(dstBlkStride, dstRepStride));
     index_repeats(operand(dst, dstBlkStride, dstRepStride), firstValue,
                   cover<true>(static_cast<const uint64_t*>(mask), repeatTime, kRepeatBytes / sizeof(T)));
 }
@@ -220,6 +238,7 @@ PYPTO_INLINE void Arange(const LocalTensor<T>& dst, const T firstValue, const T 
 {
     using namespace pypto_twin;
     PYPTO_TWIN_TYPES("Arange", T, half, float, int16_t, int32_t);
+    PYPTO_RULES(Arange, count(count).tensor(dst).value(static_cast<float>(diffValue) < 0.0f ? -1 : 0));
     if (!on_instruction(PIPE_V)) {
         leave_count_form();
         return;

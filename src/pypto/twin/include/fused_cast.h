@@ -81,15 +81,20 @@ namespace AscendC {
     {                                                                                            \
         using namespace pypto_twin;                                                              \
         require_fused_cast<T, U, multiplies>();                                                  \
+        PYPTO_RULES(Name, count(count).tensor(dst).tensor(src0).tensor(src1));                   \
         count_form(lane::FusedCastLanes<T, U, lane::Operation>{}, count, dst, src0, src1);       \
     }                                                                                            \
     template <typename T, typename U, bool isSetMask = true>                                     \
     inline void Name(const LocalTensor<T>& dst, const LocalTensor<U>& src0,                      \
-                     const LocalTensor<U>& src1, uint64_t mask, const uint8_t repeatTime,        \
+                     const LocalTensor<U>& src1, uint64_t mask, const pypto_twin::Field8 repeatTime,        \
                      const BinaryRepeatParams& p)                                                \
     {                                                                                            \
         using namespace pypto_twin;                                                              \
         require_fused_cast<T, U, multiplies>();                                                  \
+        PYPTO_RULES(Name, repeats(repeatTime).lanes<isSetMask>(mask)                             \
+                              .tensor(dst, p.dstBlkStride, p.dstRepStride)                       \
+                              .tensor(src0, p.src0BlkStride, p.src0RepStride)                    \
+                              .tensor(src1, p.src1BlkStride, p.src1RepStride).fields(p));        \
         length_form<isSetMask>(lane::FusedCastLanes<T, U, lane::Operation>{}, mask, repeatTime,  \
                                operand(dst, p.dstBlkStride, p.dstRepStride),                     \
                                operand(src0, p.src0BlkStride, p.src0RepStride),                  \
@@ -98,10 +103,14 @@ namespace AscendC {
     template <typename T, typename U, bool isSetMask = true>                                     \
     inline void Name(const LocalTensor<T>& dst, const LocalTensor<U>& src0,                      \
                      const LocalTensor<U>& src1, const uint64_t mask[],                          \
-                     const uint8_t repeatTime, const BinaryRepeatParams& p)                      \
+                     const pypto_twin::Field8 repeatTime, const BinaryRepeatParams& p)                      \
     {                                                                                            \
         using namespace pypto_twin;                                                              \
         require_fused_cast<T, U, multiplies>();                                                  \
+        PYPTO_RULES(Name, repeats(repeatTime).lanes<isSetMask>(mask, sizeof(U))                  \
+                              .tensor(dst, p.dstBlkStride, p.dstRepStride)                       \
+                              .tensor(src0, p.src0BlkStride, p.src0RepStride)                    \
+                              .tensor(src1, p.src1BlkStride, p.src1RepStride).fields(p));        \
         bits_form<isSetMask>(lane::FusedCastLanes<T, U, lane::Operation>{}, mask, repeatTime,    \
                              operand(dst, p.dstBlkStride, p.dstRepStride),                       \
                              operand(src0, p.src0BlkStride, p.src0RepStride),                    \
@@ -119,6 +128,7 @@ inline void AddDeqRelu(const LocalTensor<T>& dst, const LocalTensor<U>& src0,
     using namespace pypto_twin;
     static_assert(is_same<T, half> && is_same<U, int32_t>,
                   "AddDeqRelu: the device has this instruction only for int32_t to half");
+    PYPTO_RULES(AddDeqRelu, count(count).tensor(dst).tensor(src0).tensor(src1));
     count_form(lane::AddDeqReluLanes{state().deq_scale}, static_cast<uint32_t>(count), dst, src0, src1);
 }
 

@@ -8,21 +8,25 @@ namespace AscendC {
 
 /* Strides in blocks. */
 struct GatherRepeatParams {
-    uint8_t dstBlkStride = 1;
-    uint16_t dstRepStride = 8;
+    pypto_twin::Field8 dstBlkStride = 1;
+    pypto_twin::Field16 dstRepStride = 8;
 
     constexpr GatherRepeatParams() = default;
-    constexpr GatherRepeatParams(uint8_t dstBlk, uint16_t dstRep) : dstBlkStride(dstBlk), dstRepStride(dstRep) {}
+    constexpr GatherRepeatParams(pypto_twin::Field8 dstBlk, pypto_twin::Field16 dstRep)
+        : dstBlkStride(dstBlk), dstRepStride(dstRep)
+    {
+    }
 };
 
 struct GatherMaskParams {
-    uint8_t src0BlockStride = 1;
-    uint16_t repeatTimes = 0;
-    uint16_t src0RepeatStride = 8;
-    uint8_t src1RepeatStride = 8;
+    pypto_twin::Field8 src0BlockStride = 1;
+    pypto_twin::Field16 repeatTimes = 0;
+    pypto_twin::Field16 src0RepeatStride = 8;
+    pypto_twin::Field8 src1RepeatStride = 8;
 
     constexpr GatherMaskParams() = default;
-    constexpr GatherMaskParams(uint8_t block, uint16_t repeats, uint16_t repeatStride, uint8_t bitsStride)
+    constexpr GatherMaskParams(pypto_twin::Field8 block, pypto_twin::Field16 repeats,
+                               pypto_twin::Field16 repeatStride, pypto_twin::Field8 bitsStride)
         : src0BlockStride(block), repeatTimes(repeats), src0RepeatStride(repeatStride),
           src1RepeatStride(bitsStride)
     {
@@ -31,6 +35,10 @@ struct GatherMaskParams {
 
 }  // namespace AscendC
 
+PYPTO_FIELDS(GatherRepeatParams, wide(p.dstBlkStride), wide(p.dstRepStride))
+PYPTO_FIELDS(GatherMaskParams, wide(p.src0BlockStride), wide(p.repeatTimes), wide(p.src0RepeatStride),
+             wide(p.src1RepeatStride))
+
 namespace pypto_twin {
 
 template <typename T>
@@ -38,6 +46,7 @@ PYPTO_INLINE void gather_one(AscendC::TPosition position, T* to, const AscendC::
 {
     T value;
     const uint8_t* const from = reinterpret_cast<const uint8_t*>(src.GetPhyAddr()) + offset;
+    PYPTO_CHECK(gather_offset, offset, sizeof(T));
     on_read(src.Position(), from, sizeof(T), PIPE_V);
     on_move(position, to, 0, src.Position(), from, 0, sizeof(T));
     __builtin_memcpy(&value, from, sizeof(T));
@@ -135,6 +144,8 @@ PYPTO_INLINE void Gather(const LocalTensor<T>& dst, const LocalTensor<T>& src,
 {
     using namespace pypto_twin;
     PYPTO_TWIN_TYPES("Gather", T, PYPTO_TWIN_MOVABLE);
+    PYPTO_RULES(Gather, count(count).tensor(dst).bytes(src, sizeof(T)).bytes(srcOffset, uint64_t{count} * 4)
+                            .value(srcBaseAddr));
     if (!on_instruction(PIPE_V)) {
         set_mask(~uint64_t{0}, ~uint64_t{0});
         return;
@@ -152,18 +163,26 @@ PYPTO_INLINE void Gather(const LocalTensor<T>& dst, const LocalTensor<T>& src,
 template <typename T>
 PYPTO_INLINE void Gather(const LocalTensor<T>& dst, const LocalTensor<T>& src,
                          const LocalTensor<uint32_t>& srcOffset, const uint32_t srcBaseAddr,
-                         const uint64_t mask, const uint8_t repeatTime, const uint16_t dstRepStride)
+                         const uint64_t mask, const pypto_twin::Field8 repeatTime,
+                         const pypto_twin::Field16 dstRepStride)
 {
     using namespace pypto_twin;
+    PYPTO_RULES(Gather, repeats(repeatTime).lanes<true>(mask).tensor(dst, 1, dstRepStride).bytes(src, sizeof(T))
+                            .bytes(srcOffset, uint64_t{repeatTime} * (kRepeatBytes / sizeof(T)) * 4)
+                            .strides(dstRepStride).value(srcBaseAddr));
     gather_repeats(operand(dst, 1, dstRepStride), src, srcOffset, srcBaseAddr,
                    cover<true>(mask, repeatTime, kRepeatBytes / sizeof(T)));
 }
 template <typename T>
 PYPTO_INLINE void Gather(const LocalTensor<T>& dst, const LocalTensor<T>& src,
                          const LocalTensor<uint32_t>& srcOffset, const uint32_t srcBaseAddr,
-                         const uint64_t mask[], const uint8_t repeatTime, const uint16_t dstRepStride)
+                         const uint64_t mask[], const pypto_twin::Field8 repeatTime,
+                         const pypto_twin::Field16 dstRepStride)
 {
     using namespace pypto_twin;
+    PYPTO_RULES(Gather, repeats(repeatTime).lanes<true>(mask, sizeof(T)).tensor(dst, 1, dstRepStride).bytes(src, sizeof(T))
+                            .bytes(srcOffset, uint64_t{repeatTime} * (kRepeatBytes / sizeof(T)) * 4)
+                            .strides(dstRepStride).value(srcBaseAddr));
     gather_repeats(operand(dst, 1, dstRepStride), src, srcOffset, srcBaseAddr,
                    cover<true>(mask, repeatTime, kRepeatBytes / sizeof(T)));
 }
@@ -171,11 +190,13 @@ PYPTO_INLINE void Gather(const LocalTensor<T>& dst, const LocalTensor<T>& src,
 /* One block for each offset, eight a repeat. */
 template <typename T>
 PYPTO_INLINE void Gatherb(const LocalTensor<T>& dst, const LocalTensor<T>& src,
-                          const LocalTensor<uint32_t>& offset, const uint8_t repeatTime,
+                          const LocalTensor<uint32_t>& offset, const pypto_twin::Field8 repeatTime,
                           const GatherRepeatParams& p)
 {
     using namespace pypto_twin;
     PYPTO_TWIN_TYPES("Gatherb", T, uint16_t, uint32_t);
+    PYPTO_RULES(Gatherb, repeats(repeatTime).tensor(dst, p.dstBlkStride, p.dstRepStride).bytes(src, kBlockBytes)
+                             .bytes(offset, uint64_t{repeatTime} * 32).fields(p));
     if (!on_instruction(PIPE_V)) {
         set_mask(~uint64_t{0}, ~uint64_t{0});
         return;
@@ -188,6 +209,7 @@ PYPTO_INLINE void Gatherb(const LocalTensor<T>& dst, const LocalTensor<T>& src,
         const uint8_t* const from =
             reinterpret_cast<const uint8_t*>(src.GetPhyAddr()) + offset.GetPhyAddr()[i];
         T* const block = address_of<kBlockBytes / sizeof(T)>(to, i / 8, i % 8);
+        PYPTO_CHECK(gather_offset, offset.GetPhyAddr()[i], kBlockBytes);
         on_read(src.Position(), from, kBlockBytes, PIPE_V);
         on_move(to.position, block, 0, src.Position(), from, 0, kBlockBytes);
         simd::store(block, simd::load<simd::u32x8>(from));
@@ -201,6 +223,9 @@ PYPTO_INLINE void GatherMask(const LocalTensor<T>& dst, const LocalTensor<T>& sr
                              const GatherMaskParams& p, uint64_t& rsvdCnt)
 {
     using namespace pypto_twin;
+    PYPTO_RULES(GatherMask_pattern, repeats(p.repeatTimes).bytes(dst, sizeof(T))
+                                        .tensor(src0, p.src0BlockStride, p.src0RepeatStride).fields(p)
+                                        .value(src1Pattern));
     const uint32_t pattern = pattern_bits(src1Pattern);
     if (on_instruction(PIPE_V)) {
         rsvdCnt = compact(dst, src0, reduceMode, mask, p,
@@ -223,6 +248,10 @@ PYPTO_INLINE void GatherMask(const LocalTensor<T>& dst, const LocalTensor<T>& sr
     using namespace pypto_twin;
     static_assert((sizeof(T) == 2 && is_same<U, uint16_t>) || (sizeof(T) == 4 && is_same<U, uint32_t>),
                   "GatherMask: the bits are uint16_t for 2-byte and uint32_t for 4-byte elements");
+    PYPTO_RULES(GatherMask_bits, repeats(p.repeatTimes).bytes(dst, sizeof(T))
+                                     .tensor(src0, p.src0BlockStride, p.src0RepeatStride)
+                                     .bytes(src1Pattern, ((reduceMode ? mask : kRepeatBytes / sizeof(T)) + 7) / 8,
+                                            p.repeatTimes, p.src1RepeatStride * kBlockBytes).fields(p));
     const uint8_t* const bits = reinterpret_cast<const uint8_t*>(src1Pattern.GetPhyAddr());
     const uint32_t pitch = p.src1RepeatStride * kBlockBytes;
     const uint32_t lanes = reduceMode ? mask : kRepeatBytes / sizeof(T);

@@ -11,19 +11,20 @@ namespace AscendC {
 
 /* blockLen and gaps in 32-byte blocks; a gap runs from the end of a block to the next start. */
 struct DataCopyParams {
-    uint16_t blockCount = 1;
-    uint16_t blockLen = 0;
+    pypto_twin::Field16 blockCount = 1;
+    pypto_twin::Field16 blockLen = 0;
     union {
-        uint16_t srcGap = 0;
-        uint16_t srcStride;
+        pypto_twin::Field16 srcGap = 0;
+        pypto_twin::Field16 srcStride;
     };
     union {
-        uint16_t dstGap = 0;
-        uint16_t dstStride;
+        pypto_twin::Field16 dstGap = 0;
+        pypto_twin::Field16 dstStride;
     };
 
-    constexpr DataCopyParams() = default;
-    constexpr DataCopyParams(uint16_t count, uint16_t length, uint16_t source, uint16_t destination)
+    DataCopyParams() = default;
+    constexpr DataCopyParams(pypto_twin::Field16 count, pypto_twin::Field16 length, pypto_twin::Field16 source,
+                             pypto_twin::Field16 destination)
         : blockCount(count), blockLen(length), srcGap(source), dstGap(destination)
     {
     }
@@ -31,15 +32,15 @@ struct DataCopyParams {
 
 /* blockLen in bytes; the GM side's stride in bytes, the UB side's in 32-byte blocks; gaps. */
 struct DataCopyExtParams {
-    uint16_t blockCount = 1;
-    uint32_t blockLen = 0;
-    uint32_t srcStride = 0;
-    uint32_t dstStride = 0;
+    pypto_twin::Field16 blockCount = 1;
+    pypto_twin::Field32 blockLen = 0;
+    pypto_twin::Field32 srcStride = 0;
+    pypto_twin::Field32 dstStride = 0;
     uint32_t rsv = 0;
 
     constexpr DataCopyExtParams() = default;
-    constexpr DataCopyExtParams(uint16_t count, uint32_t length, uint32_t source,
-                                uint32_t destination, uint32_t reserved)
+    constexpr DataCopyExtParams(pypto_twin::Field16 count, pypto_twin::Field32 length, pypto_twin::Field32 source,
+                                pypto_twin::Field32 destination, uint32_t reserved)
         : blockCount(count), blockLen(length), srcStride(source), dstStride(destination), rsv(reserved)
     {
     }
@@ -49,12 +50,12 @@ struct DataCopyExtParams {
 template <typename T>
 struct DataCopyPadExtParams {
     bool isPad = false;
-    uint8_t leftPadding = 0;
-    uint8_t rightPadding = 0;
+    pypto_twin::Field8 leftPadding = 0;
+    pypto_twin::Field8 rightPadding = 0;
     T paddingValue = static_cast<T>(0);
 
     constexpr DataCopyPadExtParams() = default;
-    constexpr DataCopyPadExtParams(bool pad, uint8_t left, uint8_t right, T value)
+    constexpr DataCopyPadExtParams(bool pad, pypto_twin::Field8 left, pypto_twin::Field8 right, T value)
         : isPad(pad), leftPadding(left), rightPadding(right), paddingValue(value)
     {
     }
@@ -63,12 +64,12 @@ struct DataCopyPadExtParams {
 /* The older form of padding; values are bits. */
 struct DataCopyPadParams {
     bool isPad = false;
-    uint8_t leftPadding = 0;
-    uint8_t rightPadding = 0;
+    pypto_twin::Field8 leftPadding = 0;
+    pypto_twin::Field8 rightPadding = 0;
     uint64_t paddingValue = 0;
 
     constexpr DataCopyPadParams() = default;
-    constexpr DataCopyPadParams(bool pad, uint8_t left, uint8_t right, uint64_t value)
+    constexpr DataCopyPadParams(bool pad, pypto_twin::Field8 left, pypto_twin::Field8 right, uint64_t value)
         : isPad(pad), leftPadding(left), rightPadding(right), paddingValue(value)
     {
     }
@@ -76,7 +77,38 @@ struct DataCopyPadParams {
 
 }  // namespace AscendC
 
+PYPTO_FIELDS(DataCopyParams, wide(p.blockCount), wide(p.blockLen), wide(p.srcGap), wide(p.dstGap))
+PYPTO_FIELDS(DataCopyExtParams, wide(p.blockCount), wide(p.blockLen), wide(p.srcStride), wide(p.dstStride), p.rsv)
+
 namespace pypto_twin {
+
+#if defined(PYPTO_TWIN_CHECKED)
+namespace check {
+
+template <typename T>
+PYPTO_INLINE Fields pad_fields(const AscendC::DataCopyPadExtParams<T>& p)
+{
+    uint64_t value = 0;
+    __builtin_memcpy(&value, &p.paddingValue, sizeof(T));
+    return Fields{Struct::DataCopyPadExtParams, 3,
+                  {p.isPad, wide(p.leftPadding), wide(p.rightPadding), static_cast<int64_t>(value)}};
+}
+
+/* The instruction that copies between these memories. */
+constexpr Api copy_of(AscendC::TPosition dst, AscendC::TPosition src)
+{
+    using AscendC::Hardware;
+    switch (memory_of(dst)) {
+        case Hardware::GM: return memory_of(src) == Hardware::UB ? Api::DataCopy_UB_GM : Api::DataCopy_L1_GM;
+        case Hardware::L1: return memory_of(src) == Hardware::GM ? Api::DataCopy_GM_L1 : Api::DataCopy_UB_L1;
+        case Hardware::BIAS: return Api::DataCopy_L1_C2;
+        case Hardware::FIXBUF: return Api::DataCopy_L1_C2PIPE2GM;
+        default: return memory_of(src) == Hardware::GM ? Api::DataCopy_GM_UB : Api::DataCopy_UB_UB;
+    }
+}
+
+}  // namespace check
+#endif
 
 template <typename T>
 PYPTO_INLINE uint64_t raw_bits(T value)
@@ -152,6 +184,9 @@ namespace AscendC {
 template <typename T>
 PYPTO_INLINE void DataCopy(const LocalTensor<T>& dst, const GlobalTensor<T>& src, uint32_t count)
 {
+    PYPTO_TWIN_TYPES("DataCopy", T, PYPTO_TWIN_COPIED);
+    PYPTO_RULES_OF(pypto_twin::check::copy_of(dst.Position(), TPosition::GM),
+                   count(count).bytes(dst, pypto_twin::bytes_of<T>(count)).bytes(src, pypto_twin::bytes_of<T>(count)));
     pypto_twin::load(dst.Position(), pypto_twin::one_run(dst.Address(), src.GetPhyAddr(),
                                                          pypto_twin::bytes_of<T>(count)));
 }
@@ -159,6 +194,8 @@ template <typename T>
 PYPTO_INLINE void DataCopy(const LocalTensor<T>& dst, const GlobalTensor<T>& src,
                            const DataCopyParams& params)
 {
+    PYPTO_TWIN_TYPES("DataCopy", T, PYPTO_TWIN_COPIED);
+    PYPTO_RULES_OF(pypto_twin::check::copy_of(dst.Position(), TPosition::GM), blocks(dst, src, params));
     pypto_twin::load(dst.Position(),
                      pypto_twin::block_rows(dst.Address(), src.GetPhyAddr(), params));
 }
@@ -166,6 +203,10 @@ PYPTO_INLINE void DataCopy(const LocalTensor<T>& dst, const GlobalTensor<T>& src
 template <typename T>
 PYPTO_INLINE void DataCopy(const GlobalTensor<T>& dst, const LocalTensor<T>& src, uint32_t count)
 {
+    PYPTO_TWIN_TYPES("DataCopy", T, PYPTO_TWIN_COPIED);
+    PYPTO_RULES_OF(pypto_twin::check::copy_of(TPosition::GM, src.Position()),
+                   count(count).bytes(dst, pypto_twin::bytes_of<T>(count)).bytes(src, pypto_twin::bytes_of<T>(count))
+                       .value(pypto_twin::state().atomic_type));
     pypto_twin::store(src.Position(), pypto_twin::one_run(dst.GetPhyAddr(), src.Address(),
                                                           pypto_twin::bytes_of<T>(count)));
 }
@@ -173,6 +214,9 @@ template <typename T>
 PYPTO_INLINE void DataCopy(const GlobalTensor<T>& dst, const LocalTensor<T>& src,
                            const DataCopyParams& params)
 {
+    PYPTO_TWIN_TYPES("DataCopy", T, PYPTO_TWIN_COPIED);
+    PYPTO_RULES_OF(pypto_twin::check::copy_of(TPosition::GM, src.Position()),
+                   blocks(dst, src, params).value(pypto_twin::state().atomic_type));
     pypto_twin::store(src.Position(),
                       pypto_twin::block_rows(dst.GetPhyAddr(), src.Address(), params));
 }
@@ -180,6 +224,9 @@ PYPTO_INLINE void DataCopy(const GlobalTensor<T>& dst, const LocalTensor<T>& src
 template <typename T>
 PYPTO_INLINE void DataCopy(const LocalTensor<T>& dst, const LocalTensor<T>& src, uint32_t count)
 {
+    PYPTO_TWIN_TYPES("DataCopy", T, PYPTO_TWIN_COPIED);
+    PYPTO_RULES_OF(pypto_twin::check::copy_of(dst.Position(), src.Position()),
+                   count(count).bytes(dst, pypto_twin::bytes_of<T>(count)).bytes(src, pypto_twin::bytes_of<T>(count)));
     const uint64_t bytes = pypto_twin::bytes_of<T>(count);
     T* const from = pypto_twin::source(src.Address(), bytes);
     pypto_twin::written(dst.Address(), bytes, bytes % pypto_twin::kBlockBytes == 0);
@@ -193,6 +240,8 @@ template <typename T>
 PYPTO_INLINE void DataCopy(const LocalTensor<T>& dst, const LocalTensor<T>& src,
                            const DataCopyParams& params)
 {
+    PYPTO_TWIN_TYPES("DataCopy", T, PYPTO_TWIN_COPIED);
+    PYPTO_RULES_OF(pypto_twin::check::copy_of(dst.Position(), src.Position()), blocks(dst, src, params));
     pypto_twin::Rows r = pypto_twin::block_rows(dst.GetPhyAddr(), src.GetPhyAddr(), params);
     const Hardware memory = pypto_twin::memory_of(dst.Position());
     if (memory == Hardware::BIAS) {
@@ -221,6 +270,9 @@ template <typename T>
 PYPTO_INLINE void DataCopyPad(const LocalTensor<T>& dst, const GlobalTensor<T>& src,
                               const DataCopyExtParams& params, const DataCopyPadExtParams<T>& pad)
 {
+    PYPTO_TWIN_TYPES("DataCopyPad", T, PYPTO_TWIN_COPIED);
+    PYPTO_RULES(DataCopyPad_GM_UB, bytes(dst, params.blockCount == 0 ? 0 : 1).bytes(src, 0).fields(params)
+                                       .fields_as(pypto_twin::check::pad_fields(pad)));
     constexpr uint32_t size = sizeof(T);
     const bool fill = pad.isPad && (pad.leftPadding != 0 || pad.rightPadding != 0);
     const pypto_twin::Padding padding{pypto_twin::raw_bits(pad.paddingValue), size,
@@ -238,6 +290,9 @@ template <typename T>
 PYPTO_INLINE void DataCopyPad(const GlobalTensor<T>& dst, const LocalTensor<T>& src,
                               const DataCopyExtParams& params)
 {
+    PYPTO_TWIN_TYPES("DataCopyPad", T, PYPTO_TWIN_COPIED);
+    PYPTO_RULES(DataCopyPad_UB_GM, bytes(dst, 0).bytes(src, params.blockCount == 0 ? 0 : 1).fields(params)
+                                       .value(pypto_twin::state().atomic_type));
     const uint64_t bytes = params.blockLen;
     const uint64_t occupied =
         (bytes + pypto_twin::kBlockBytes - 1) / pypto_twin::kBlockBytes * pypto_twin::kBlockBytes;

@@ -258,12 +258,60 @@ PYPTO_INLINE Operand<T> source(const AscendC::LocalTensor<T>& src, int32_t block
     return operand(src, static_cast<uint32_t>(block), static_cast<uint32_t>(repeat));
 }
 
+/* Bytes of a repeat's result. */
+template <AscendC::ReduceType type, typename T>
+constexpr uint64_t result_bytes(AscendC::ReduceOrder order)
+{
+    using AscendC::ReduceOrder;
+    if (type == AscendC::ReduceType::SUM || order == ReduceOrder::ORDER_ONLY_VALUE) {
+        return sizeof(T);
+    }
+    return order == ReduceOrder::ORDER_ONLY_INDEX ? sizeof(uint32_t) : 2 * sizeof(T);
+}
+
+/* The forms, whatever their names; `mask` is a number of lanes or one bit a lane. */
+template <AscendC::ReduceType type, bool isSetMask, typename T, typename Mask>
+PYPTO_INLINE void run_whole(const AscendC::LocalTensor<T>& dst, const AscendC::LocalTensor<T>& src, Mask mask,
+                            int32_t repeats, int32_t pitch, int32_t block, int32_t repeat_stride,
+                            AscendC::ReduceOrder order)
+{
+    PYPTO_TWIN_TYPES("WholeReduce, ReduceRepeat", T, half, float);
+    whole<typename OperatorOf<type, T>::Type>(
+        dst, source(src, block, repeat_stride), pitch,
+        cover<isSetMask>(mask, static_cast<uint32_t>(repeats), kRepeatBytes / sizeof(T)), order);
+}
+template <AscendC::ReduceType type, bool isSetMask, typename T, typename Mask>
+PYPTO_INLINE void run_blocks(const AscendC::LocalTensor<T>& dst, const AscendC::LocalTensor<T>& src, Mask mask,
+                             int32_t repeats, int32_t pitch, int32_t block, int32_t repeat_stride)
+{
+    PYPTO_TWIN_TYPES("BlockReduce, ReduceDataBlock", T, half, float);
+    blocks<typename OperatorOf<type, T>::Type>(
+        dst, source(src, block, repeat_stride), pitch,
+        cover<isSetMask>(mask, static_cast<uint32_t>(repeats), kRepeatBytes / sizeof(T)));
+}
+template <bool isSetMask, typename T, typename Mask>
+PYPTO_INLINE void run_pairs(const AscendC::LocalTensor<T>& dst, const AscendC::LocalTensor<T>& src, Mask mask,
+                            int32_t repeats, int32_t pitch, int32_t block, int32_t repeat_stride)
+{
+    PYPTO_TWIN_TYPES("PairReduceSum, ReducePairElem", T, half, float);
+    pairs(dst, source(src, block, repeat_stride), pitch,
+          cover<isSetMask>(mask, static_cast<uint32_t>(repeats), kRepeatBytes / sizeof(T)));
+}
+
 }  // namespace reduce
 }  // namespace pypto_twin
 
 namespace AscendC {
 
-/* New names: mask before repeat. */
+/* What these instructions are given: `unit` is the bytes of one result. */
+#define PYPTO_TWIN_REDUCE_RULES(api, unit)                                                       \
+    PYPTO_RULES_OF(api, repeats(repeatTime).lanes<isSetMask>(mask, sizeof(T))                    \
+                            .bytes(dst, unit, static_cast<uint64_t>(repeatTime),                 \
+                                   (unit) * static_cast<uint64_t>(dstRepStride))                 \
+                            .tensor(src, srcBlkStride, srcRepStride)                             \
+                            .strides(dstRepStride, srcBlkStride, srcRepStride))
+
+/* New names: mask before repeat; and Whole*. */
 #define PYPTO_TWIN_REDUCE(mask_type)                                                             \
     template <ReduceType type, typename T, typename U = T, bool isSetMask = true>                \
     PYPTO_INLINE void ReduceRepeat(const LocalTensor<U>& dst, const LocalTensor<T>& src,         \
@@ -273,12 +321,13 @@ namespace AscendC {
                                    ReduceOrder order = ReduceOrder::ORDER_VALUE_INDEX)           \
     {                                                                                            \
         using namespace pypto_twin;                                                              \
-        PYPTO_TWIN_TYPES("WholeReduce, ReduceRepeat", T, half, float);                           \
         static_assert(is_same<T, U>, "ReduceRepeat: dst has the type of src");                   \
-        reduce::whole<typename reduce::OperatorOf<type, T>::Type>(                               \
-            dst, reduce::source(src, srcBlkStride, srcRepStride), dstRepStride,                  \
-            cover<isSetMask>(mask, static_cast<uint32_t>(repeatTime), kRepeatBytes / sizeof(T)), \
-            order);                                                                              \
+        PYPTO_TWIN_REDUCE_RULES(type == ReduceType::SUM   ? check::Api::ReduceRepeat_SUM         \
+                                : type == ReduceType::MAX ? check::Api::ReduceRepeat_MAX         \
+                                                          : check::Api::ReduceRepeat_MIN,        \
+                                (reduce::result_bytes<type, T>(order)));                         \
+        reduce::run_whole<type, isSetMask>(dst, src, mask, repeatTime, dstRepStride, srcBlkStride,\
+                                           srcRepStride, order);                                 \
     }                                                                                            \
     template <ReduceType type, typename T, typename U = T, bool isSetMask = true>                \
     PYPTO_INLINE void ReduceDataBlock(const LocalTensor<U>& dst, const LocalTensor<T>& src,      \
@@ -287,11 +336,13 @@ namespace AscendC {
                                       const int32_t srcRepStride)                                \
     {                                                                                            \
         using namespace pypto_twin;                                                              \
-        PYPTO_TWIN_TYPES("BlockReduce, ReduceDataBlock", T, half, float);                        \
         static_assert(is_same<T, U>, "ReduceDataBlock: dst has the type of src");                \
-        reduce::blocks<typename reduce::OperatorOf<type, T>::Type>(                              \
-            dst, reduce::source(src, srcBlkStride, srcRepStride), dstRepStride,                  \
-            cover<isSetMask>(mask, static_cast<uint32_t>(repeatTime), kRepeatBytes / sizeof(T)));\
+        PYPTO_TWIN_REDUCE_RULES(type == ReduceType::SUM   ? check::Api::ReduceDataBlock_SUM      \
+                                : type == ReduceType::MAX ? check::Api::ReduceDataBlock_MAX      \
+                                                          : check::Api::ReduceDataBlock_MIN,     \
+                                8 * sizeof(T));                                                  \
+        reduce::run_blocks<type, isSetMask>(dst, src, mask, repeatTime, dstRepStride,            \
+                                            srcBlkStride, srcRepStride);                         \
     }                                                                                            \
     template <ReduceType type, typename T, typename U = T, bool isSetMask = true>                \
     PYPTO_INLINE void ReducePairElem(const LocalTensor<U>& dst, const LocalTensor<T>& src,       \
@@ -300,11 +351,10 @@ namespace AscendC {
                                      const int32_t srcRepStride)                                 \
     {                                                                                            \
         using namespace pypto_twin;                                                              \
-        PYPTO_TWIN_TYPES("PairReduceSum, ReducePairElem", T, half, float);                       \
         static_assert(type == ReduceType::SUM && is_same<T, U>, "ReducePairElem: only sums");    \
-        reduce::pairs(                                                                           \
-            dst, reduce::source(src, srcBlkStride, srcRepStride), dstRepStride,                  \
-            cover<isSetMask>(mask, static_cast<uint32_t>(repeatTime), kRepeatBytes / sizeof(T)));\
+        PYPTO_TWIN_REDUCE_RULES(check::Api::ReducePairElem_SUM, 128);                            \
+        reduce::run_pairs<isSetMask>(dst, src, mask, repeatTime, dstRepStride, srcBlkStride,     \
+                                     srcRepStride);                                              \
     }                                                                                            \
     template <typename T, bool isSetMask = true>                                                 \
     PYPTO_INLINE void WholeReduceSum(const LocalTensor<T>& dst, const LocalTensor<T>& src,       \
@@ -312,8 +362,11 @@ namespace AscendC {
                                      const int32_t dstRepStride, const int32_t srcBlkStride,     \
                                      const int32_t srcRepStride)                                 \
     {                                                                                            \
-        ReduceRepeat<ReduceType::SUM, T, T, isSetMask>(dst, src, mask, repeatTime, dstRepStride, \
-                                                       srcBlkStride, srcRepStride);              \
+        using namespace pypto_twin;                                                              \
+        PYPTO_TWIN_REDUCE_RULES(check::Api::WholeReduceSum, sizeof(T));                          \
+        reduce::run_whole<ReduceType::SUM, isSetMask>(dst, src, mask, repeatTime, dstRepStride,  \
+                                                      srcBlkStride, srcRepStride,                \
+                                                      ReduceOrder::ORDER_ONLY_VALUE);            \
     }                                                                                            \
     template <typename T, bool isSetMask = true>                                                 \
     PYPTO_INLINE void WholeReduceMax(const LocalTensor<T>& dst, const LocalTensor<T>& src,       \
@@ -322,8 +375,11 @@ namespace AscendC {
                                      const int32_t srcRepStride,                                 \
                                      ReduceOrder order = ReduceOrder::ORDER_VALUE_INDEX)         \
     {                                                                                            \
-        ReduceRepeat<ReduceType::MAX, T, T, isSetMask>(dst, src, mask, repeatTime, dstRepStride, \
-                                                       srcBlkStride, srcRepStride, order);       \
+        using namespace pypto_twin;                                                              \
+        PYPTO_TWIN_REDUCE_RULES(check::Api::WholeReduceMax,                                      \
+                                (reduce::result_bytes<ReduceType::MAX, T>(order)));              \
+        reduce::run_whole<ReduceType::MAX, isSetMask>(dst, src, mask, repeatTime, dstRepStride,  \
+                                                      srcBlkStride, srcRepStride, order);        \
     }                                                                                            \
     template <typename T, bool isSetMask = true>                                                 \
     PYPTO_INLINE void WholeReduceMin(const LocalTensor<T>& dst, const LocalTensor<T>& src,       \
@@ -332,8 +388,11 @@ namespace AscendC {
                                      const int32_t srcRepStride,                                 \
                                      ReduceOrder order = ReduceOrder::ORDER_VALUE_INDEX)         \
     {                                                                                            \
-        ReduceRepeat<ReduceType::MIN, T, T, isSetMask>(dst, src, mask, repeatTime, dstRepStride, \
-                                                       srcBlkStride, srcRepStride, order);       \
+        using namespace pypto_twin;                                                              \
+        PYPTO_TWIN_REDUCE_RULES(check::Api::WholeReduceMin,                                      \
+                                (reduce::result_bytes<ReduceType::MIN, T>(order)));              \
+        reduce::run_whole<ReduceType::MIN, isSetMask>(dst, src, mask, repeatTime, dstRepStride,  \
+                                                      srcBlkStride, srcRepStride, order);        \
     }
 
 PYPTO_TWIN_REDUCE(const int32_t mask)
@@ -341,35 +400,39 @@ PYPTO_TWIN_REDUCE(const uint64_t mask[])
 #undef PYPTO_TWIN_REDUCE
 
 /* Old names: repeat before mask. */
-#define PYPTO_TWIN_REDUCE(Name, NewName, type, mask_type)                                        \
+#define PYPTO_TWIN_REDUCE(Name, unit, mask_type, ...)                                            \
     template <typename T, bool isSetMask = true>                                                 \
     PYPTO_INLINE void Name(const LocalTensor<T>& dst, const LocalTensor<T>& src,                 \
                            const int32_t repeatTime, mask_type, const int32_t dstRepStride,      \
                            const int32_t srcBlkStride, const int32_t srcRepStride)               \
     {                                                                                            \
-        NewName<ReduceType::type, T, T, isSetMask>(dst, src, mask, repeatTime, dstRepStride,     \
-                                                   srcBlkStride, srcRepStride);                  \
+        using namespace pypto_twin;                                                              \
+        PYPTO_TWIN_REDUCE_RULES(check::Api::Name, unit);                                         \
+        reduce::__VA_ARGS__(dst, src, mask, repeatTime, dstRepStride, srcBlkStride, srcRepStride);\
     }
-PYPTO_TWIN_REDUCE(BlockReduceSum, ReduceDataBlock, SUM, const int32_t mask)
-PYPTO_TWIN_REDUCE(BlockReduceMax, ReduceDataBlock, MAX, const int32_t mask)
-PYPTO_TWIN_REDUCE(BlockReduceMin, ReduceDataBlock, MIN, const int32_t mask)
-PYPTO_TWIN_REDUCE(PairReduceSum, ReducePairElem, SUM, const int32_t mask)
-PYPTO_TWIN_REDUCE(BlockReduceSum, ReduceDataBlock, SUM, const uint64_t mask[])
-PYPTO_TWIN_REDUCE(BlockReduceMax, ReduceDataBlock, MAX, const uint64_t mask[])
-PYPTO_TWIN_REDUCE(BlockReduceMin, ReduceDataBlock, MIN, const uint64_t mask[])
-PYPTO_TWIN_REDUCE(PairReduceSum, ReducePairElem, SUM, const uint64_t mask[])
+PYPTO_TWIN_REDUCE(BlockReduceSum, 8 * sizeof(T), const int32_t mask, run_blocks<ReduceType::SUM, isSetMask>)
+PYPTO_TWIN_REDUCE(BlockReduceMax, 8 * sizeof(T), const int32_t mask, run_blocks<ReduceType::MAX, isSetMask>)
+PYPTO_TWIN_REDUCE(BlockReduceMin, 8 * sizeof(T), const int32_t mask, run_blocks<ReduceType::MIN, isSetMask>)
+PYPTO_TWIN_REDUCE(PairReduceSum, 128, const int32_t mask, run_pairs<isSetMask>)
+PYPTO_TWIN_REDUCE(BlockReduceSum, 8 * sizeof(T), const uint64_t mask[], run_blocks<ReduceType::SUM, isSetMask>)
+PYPTO_TWIN_REDUCE(BlockReduceMax, 8 * sizeof(T), const uint64_t mask[], run_blocks<ReduceType::MAX, isSetMask>)
+PYPTO_TWIN_REDUCE(BlockReduceMin, 8 * sizeof(T), const uint64_t mask[], run_blocks<ReduceType::MIN, isSetMask>)
+PYPTO_TWIN_REDUCE(PairReduceSum, 128, const uint64_t mask[], run_pairs<isSetMask>)
 #undef PYPTO_TWIN_REDUCE
 
 /* dstBlkStride has no effect: a repeat has one result. */
 template <typename T, bool isSetMask = true>
 PYPTO_INLINE void RepeatReduceSum(const LocalTensor<T>& dst, const LocalTensor<T>& src,
-                                  const int32_t repeatTime, const int32_t elemsInOneRepeat,
-                                  const int32_t, const int32_t srcBlkStride,
-                                  const int32_t dstRepStride, const int32_t srcRepStride)
+                                  const int32_t repeatTime, const int32_t mask, const int32_t,
+                                  const int32_t srcBlkStride, const int32_t dstRepStride,
+                                  const int32_t srcRepStride)
 {
-    WholeReduceSum<T, isSetMask>(dst, src, elemsInOneRepeat, repeatTime, dstRepStride, srcBlkStride,
-                                 srcRepStride);
+    using namespace pypto_twin;
+    PYPTO_TWIN_REDUCE_RULES(check::Api::RepeatReduceSum, sizeof(T));
+    reduce::run_whole<ReduceType::SUM, isSetMask>(dst, src, mask, repeatTime, dstRepStride, srcBlkStride,
+                                                  srcRepStride, ReduceOrder::ORDER_ONLY_VALUE);
 }
+#undef PYPTO_TWIN_REDUCE_RULES
 
 }  // namespace AscendC
 

@@ -98,10 +98,12 @@ namespace AscendC {
 #define PYPTO_TWIN_EXTREME(Name, Operator)                                                       \
     template <typename T>                                                                        \
     PYPTO_INLINE void Name(const LocalTensor<T>& dst, const LocalTensor<T>& src,                 \
-                           const LocalTensor<T>&, const int32_t count, bool calIndex = false)    \
+                           const LocalTensor<T>& work, const int32_t count, bool calIndex = false)    \
     {                                                                                            \
         using namespace pypto_twin;                                                              \
         PYPTO_TWIN_TYPES(#Name, T, half, float);                                                 \
+        PYPTO_RULES(Name, count(count).bytes(dst, (calIndex ? 2 : 1) * sizeof(T)).tensor(src)    \
+                              .tmp(work).index(calIndex));                                       \
         const uint32_t length = reduce::positive_count(count);                                   \
         reduce::extreme<reduce::Operator<T>>(dst, operand(src, 1, 8),                            \
                                              cover_count(length, kRepeatBytes / sizeof(T)),      \
@@ -109,11 +111,15 @@ namespace AscendC {
     }                                                                                            \
     template <typename T>                                                                        \
     PYPTO_INLINE void Name(const LocalTensor<T>& dst, const LocalTensor<T>& src,                 \
-                           const LocalTensor<T>&, const int32_t mask, const int32_t repeatTime,  \
+                           const LocalTensor<T>& work, const int32_t mask, const int32_t repeatTime,  \
                            const int32_t srcRepStride, bool calIndex = false)                    \
     {                                                                                            \
         using namespace pypto_twin;                                                              \
         PYPTO_TWIN_TYPES(#Name, T, half, float);                                                 \
+        PYPTO_RULES(Name, repeats(repeatTime).lanes<true>(mask)                                  \
+                              .bytes(dst, (calIndex ? 2 : 1) * sizeof(T))                        \
+                              .tensor(src, 1, srcRepStride).tmp(work).index(calIndex)            \
+                              .strides(srcRepStride));                                           \
         const uint32_t repeats = static_cast<uint32_t>(repeatTime);                              \
         reduce::extreme<reduce::Operator<T>>(                                                    \
             dst, reduce::source(src, 1, srcRepStride),                                           \
@@ -122,12 +128,16 @@ namespace AscendC {
     }                                                                                            \
     template <typename T>                                                                        \
     PYPTO_INLINE void Name(const LocalTensor<T>& dst, const LocalTensor<T>& src,                 \
-                           const LocalTensor<T>&, const uint64_t mask[],                         \
+                           const LocalTensor<T>& work, const uint64_t mask[],                         \
                            const int32_t repeatTime, const int32_t srcRepStride,                 \
                            bool calIndex = false)                                                \
     {                                                                                            \
         using namespace pypto_twin;                                                              \
         PYPTO_TWIN_TYPES(#Name, T, half, float);                                                 \
+        PYPTO_RULES(Name, repeats(repeatTime).lanes<true>(mask, sizeof(T))                       \
+                              .bytes(dst, (calIndex ? 2 : 1) * sizeof(T))                        \
+                              .tensor(src, 1, srcRepStride).tmp(work).index(calIndex)            \
+                              .strides(srcRepStride));                                           \
         const uint32_t repeats = static_cast<uint32_t>(repeatTime);                              \
         reduce::extreme<reduce::Operator<T>>(dst, reduce::source(src, 1, srcRepStride),          \
                                              cover<true>(mask, repeats, kRepeatBytes / sizeof(T)), \
@@ -143,17 +153,20 @@ PYPTO_INLINE void ReduceSum(const LocalTensor<T>& dst, const LocalTensor<T>& src
 {
     using namespace pypto_twin;
     PYPTO_TWIN_TYPES("ReduceSum", T, half, float);
+    PYPTO_RULES(ReduceSum, count(count).bytes(dst, sizeof(T)).tensor(src));
     const uint32_t length = reduce::positive_count(count);
     reduce::total(dst, operand(src, 1, 8), cover_count(length, kRepeatBytes / sizeof(T)));
     leave_count_form();
 }
 template <typename T, bool isSetMask = true>
 PYPTO_INLINE void ReduceSum(const LocalTensor<T>& dst, const LocalTensor<T>& src,
-                            const LocalTensor<T>&, const int32_t mask, const int32_t repeatTime,
+                            const LocalTensor<T>& work, const int32_t mask, const int32_t repeatTime,
                             const int32_t srcRepStride)
 {
     using namespace pypto_twin;
     PYPTO_TWIN_TYPES("ReduceSum", T, half, float);
+    PYPTO_RULES(ReduceSum, repeats(repeatTime).lanes<isSetMask>(mask).bytes(dst, sizeof(T))
+                               .tensor(src, 1, srcRepStride).tmp(work).strides(srcRepStride));
     const uint32_t repeats = static_cast<uint32_t>(repeatTime);
     reduce::total(dst, reduce::source(src, 1, srcRepStride),
                   cover<isSetMask>(static_cast<uint64_t>(mask), repeats, kRepeatBytes / sizeof(T)));
@@ -161,11 +174,13 @@ PYPTO_INLINE void ReduceSum(const LocalTensor<T>& dst, const LocalTensor<T>& src
 }
 template <typename T, bool isSetMask = true>
 PYPTO_INLINE void ReduceSum(const LocalTensor<T>& dst, const LocalTensor<T>& src,
-                            const LocalTensor<T>&, const uint64_t mask[], const int32_t repeatTime,
+                            const LocalTensor<T>& work, const uint64_t mask[], const int32_t repeatTime,
                             const int32_t srcRepStride)
 {
     using namespace pypto_twin;
     PYPTO_TWIN_TYPES("ReduceSum", T, half, float);
+    PYPTO_RULES(ReduceSum, repeats(repeatTime).lanes<isSetMask>(mask, sizeof(T)).bytes(dst, sizeof(T))
+                               .tensor(src, 1, srcRepStride).tmp(work).strides(srcRepStride));
     const uint32_t repeats = static_cast<uint32_t>(repeatTime);
     reduce::total(dst, reduce::source(src, 1, srcRepStride),
                   cover<isSetMask>(mask, repeats, kRepeatBytes / sizeof(T)));

@@ -24,18 +24,19 @@ template <typename T>
 class GlobalTensor;
 }  // namespace AscendC
 
+/* PYPTO_RULES_OF: the instruction is a value, as for copies, whose ends say which it is. */
 #if defined(PYPTO_TWIN_CHECKED)
-#define PYPTO_RULES(name, ...)                                                                   \
+#define PYPTO_RULES_OF(api, ...)                                                                 \
     do {                                                                                         \
         using PyptoCall = ::pypto_twin::check::Call;                                             \
-        if (!::pypto_twin::check::obeys(::pypto_twin::state().check,                             \
-                                        PyptoCall(::pypto_twin::check::Api::name).__VA_ARGS__)) { \
+        if (!::pypto_twin::check::obeys(::pypto_twin::state().check, PyptoCall(api).__VA_ARGS__)) { \
             return;                                                                              \
         }                                                                                        \
     } while (false)
 #else
-#define PYPTO_RULES(name, ...) ((void)0)
+#define PYPTO_RULES_OF(api, ...) ((void)0)
 #endif
+#define PYPTO_RULES(name, ...) PYPTO_RULES_OF(::pypto_twin::check::Api::name, __VA_ARGS__)
 
 namespace pypto_twin {
 
@@ -44,7 +45,7 @@ namespace pypto_twin {
 #if defined(PYPTO_TWIN_CHECKED)
 template <typename T>
 struct NarrowField {
-    constexpr NarrowField() = default;
+    NarrowField() = default;
     template <typename From>
     constexpr NarrowField(From given) : wide(static_cast<int64_t>(given))
     {
@@ -199,6 +200,20 @@ struct Call {
         structs[struct_count++] = pypto_fields_of(given);
         return *this;
     }
+    PYPTO_INLINE Call& fields_as(const Fields& given)
+    {
+        structs[struct_count++] = given;
+        return *this;
+    }
+    /* A copy of blocks: lengths and gaps in 32 bytes. */
+    template <typename D, typename S, typename P>
+    PYPTO_INLINE Call& blocks(const D& dst, const S& src, const P& p)
+    {
+        const uint64_t length = uint64_t{p.blockLen} * kBlockBytes;
+        bytes(dst, length, p.blockCount, length + uint64_t{p.dstGap} * kBlockBytes);
+        bytes(src, length, p.blockCount, length + uint64_t{p.srcGap} * kBlockBytes);
+        return fields(p);
+    }
     /* Strides that are parameters of their own, in the order of the table. */
     template <typename... Values>
     PYPTO_INLINE Call& strides(const Values&... values)
@@ -210,6 +225,14 @@ struct Call {
     PYPTO_INLINE Call& value(int64_t given)
     {
         scalar = given;
+        return *this;
+    }
+    /* Rows and columns, for the size of the buffer for intermediate results. */
+    PYPTO_INLINE Call& shape(uint64_t row_count, uint64_t column_count, bool last)
+    {
+        rows = row_count;
+        columns = column_count;
+        last_axis = last;
         return *this;
     }
     /* The form returns an index. */
@@ -226,9 +249,11 @@ struct Call {
     bool counter;
     bool indexed = false;
     bool has_scratch = false;
+    bool last_axis = true;
     uint8_t tensor_count = 0, struct_count = 0;
     int64_t amount = 0; /* elements, or repeats */
     int64_t scalar = 0;
+    uint64_t rows = 0, columns = 0;
     uint64_t low = 0, high = 0;
     Tensor tensors[kTensors];
     Tensor scratch;

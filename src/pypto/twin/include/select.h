@@ -145,6 +145,13 @@ PYPTO_INLINE uint32_t select_pitch(AscendC::SELMODE mode)
     return mode == AscendC::SELMODE::VSEL_CMPMASK_SPR ? 0 : kRepeatBytes / sizeof(T) / 8;
 }
 
+/* Bytes of bits that `lanes` lanes take. */
+template <typename T>
+PYPTO_INLINE uint64_t select_bytes(AscendC::SELMODE mode, uint32_t lanes)
+{
+    return mode == AscendC::SELMODE::VSEL_CMPMASK_SPR ? kRepeatBytes / sizeof(T) / 8 : (uint64_t{lanes} + 7) / 8;
+}
+
 /* Count forms see their operands as dense repeats. */
 template <typename T>
 PYPTO_INLINE Operand<T> dense(const AscendC::LocalTensor<T>& tensor)
@@ -170,6 +177,8 @@ PYPTO_INLINE void Select(const LocalTensor<T>& dst, const LocalTensor<U>& selMas
                          uint32_t count)
 {
     using namespace pypto_twin;
+    PYPTO_RULES(Select_tensor_tensor, count(count).tensor(dst).bytes(selMask, select_bytes<T>(selMode, count))
+                                          .tensor(src0).tensor(src1).value(static_cast<int64_t>(selMode)));
     check_select<T, U>(selMode, false);
     if (!on_instruction(PIPE_V)) {
         leave_count_form();
@@ -186,6 +195,8 @@ PYPTO_INLINE void Select(const LocalTensor<T>& dst, const LocalTensor<U>& selMas
                          const LocalTensor<T>& src0, T src1, SELMODE selMode, uint32_t count)
 {
     using namespace pypto_twin;
+    PYPTO_RULES(Select_tensor_scalar, count(count).tensor(dst).bytes(selMask, select_bytes<T>(selMode, count))
+                                          .tensor(src0).value(static_cast<int64_t>(selMode)));
     check_select<T, U>(selMode, true);
     if (!on_instruction(PIPE_V)) {
         leave_count_form();
@@ -202,10 +213,16 @@ PYPTO_INLINE void Select(const LocalTensor<T>& dst, const LocalTensor<U>& selMas
     template <typename T, typename U, bool isSetMask = true>                                     \
     PYPTO_INLINE void Select(const LocalTensor<T>& dst, const LocalTensor<U>& selMask,           \
                              const LocalTensor<T>& src0, const LocalTensor<T>& src1,             \
-                             SELMODE selMode, mask_type, uint8_t repeatTime,                     \
+                             SELMODE selMode, mask_type, pypto_twin::Field8 repeatTime,                     \
                              const BinaryRepeatParams& p)                                        \
     {                                                                                            \
         using namespace pypto_twin;                                                              \
+        PYPTO_RULES(Select_tensor_tensor, repeats(repeatTime).lanes<isSetMask>(mask, sizeof(T))  \
+            .tensor(dst, p.dstBlkStride, p.dstRepStride)                                         \
+            .bytes(selMask, select_bytes<T>(selMode, repeatTime * (kRepeatBytes / sizeof(T))))   \
+            .tensor(src0, p.src0BlkStride, p.src0RepStride)                                      \
+            .tensor(src1, p.src1BlkStride, p.src1RepStride).fields(p)                            \
+            .value(static_cast<int64_t>(selMode)));                                              \
         check_select<T, U>(selMode, false);                                                      \
         const Coverage covered = cover<isSetMask>(mask, repeatTime, kRepeatBytes / sizeof(T));   \
         const uint32_t pitch = select_pitch<T>(selMode);                                         \
@@ -218,9 +235,14 @@ PYPTO_INLINE void Select(const LocalTensor<T>& dst, const LocalTensor<U>& selMas
     template <typename T, typename U, bool isSetMask = true>                                     \
     PYPTO_INLINE void Select(const LocalTensor<T>& dst, const LocalTensor<U>& selMask,           \
                              const LocalTensor<T>& src0, T src1, SELMODE selMode, mask_type,     \
-                             uint8_t repeatTime, const BinaryRepeatParams& p)                    \
+                             pypto_twin::Field8 repeatTime, const BinaryRepeatParams& p)                    \
     {                                                                                            \
         using namespace pypto_twin;                                                              \
+        PYPTO_RULES(Select_tensor_scalar, repeats(repeatTime).lanes<isSetMask>(mask, sizeof(T))  \
+            .tensor(dst, p.dstBlkStride, p.dstRepStride)                                         \
+            .bytes(selMask, select_bytes<T>(selMode, repeatTime * (kRepeatBytes / sizeof(T))))   \
+            .tensor(src0, p.src0BlkStride, p.src0RepStride).fields(p)                            \
+            .value(static_cast<int64_t>(selMode)));                                              \
         check_select<T, U>(selMode, true);                                                       \
         const Coverage covered = cover<isSetMask>(mask, repeatTime, kRepeatBytes / sizeof(T));   \
         const uint32_t pitch = select_pitch<T>(selMode);                                         \
@@ -237,11 +259,15 @@ PYPTO_TWIN_SELECT(const uint64_t mask[])
 /* By the compare register; all lanes that the mask registers allow. */
 template <typename T, SELMODE selMode>
 PYPTO_INLINE void Select(const LocalTensor<T>& dst, const LocalTensor<T>& src0,
-                         const LocalTensor<T>& src1, uint8_t repeatTime, const BinaryRepeatParams& p)
+                         const LocalTensor<T>& src1, pypto_twin::Field8 repeatTime, const BinaryRepeatParams& p)
 {
     using namespace pypto_twin;
     PYPTO_TWIN_TYPES("Select (register)", T, half, float);
     static_assert(selMode == SELMODE::VSEL_CMPMASK_SPR, "Select (register): only VSEL_CMPMASK_SPR");
+    PYPTO_RULES(Select_register, repeats(repeatTime).lanes<false>(uint64_t{0})
+                                     .tensor(dst, p.dstBlkStride, p.dstRepStride)
+                                     .tensor(src0, p.src0BlkStride, p.src0RepStride)
+                                     .tensor(src1, p.src1BlkStride, p.src1RepStride).fields(p));
     if (!on_instruction(PIPE_V)) {
         return;
     }

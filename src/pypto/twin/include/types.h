@@ -266,6 +266,21 @@ constexpr uint32_t memory_offset(AscendC::Hardware memory)
     }
 }
 
+template <typename T, typename... Types>
+inline constexpr bool one_of = (is_same<T, Types> || ...);
+
+/* Refuses at compile time what the device has no instruction for. */
+#define PYPTO_TWIN_TYPES(instruction, T, ...)                                                    \
+    static_assert(pypto_twin::one_of<T, __VA_ARGS__>,                                            \
+                  instruction ": the device has this instruction only for " #__VA_ARGS__)
+
+/* What instructions that only move data take. */
+#define PYPTO_TWIN_MOVABLE half, bfloat16_t, int16_t, uint16_t, float, int32_t, uint32_t
+/* Types of copies between memories. */
+#define PYPTO_TWIN_COPIED                                                                        \
+    half, float, bfloat16_t, int8_t, uint8_t, int16_t, uint16_t, int32_t, uint32_t, int64_t,     \
+        uint64_t, double
+
 }  // namespace pypto_twin
 
 #endif

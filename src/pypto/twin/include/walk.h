@@ -59,14 +59,6 @@ PYPTO_FIELDS(BinaryRepeatParams, wide(p.dstBlkStride), wide(p.src0BlkStride), wi
 
 namespace pypto_twin {
 
-template <typename T, typename... Types>
-inline constexpr bool one_of = (is_same<T, Types> || ...);
-
-/* Refuses at compile time what the device has no instruction for. */
-#define PYPTO_TWIN_TYPES(instruction, T, ...)                                                    \
-    static_assert(pypto_twin::one_of<T, __VA_ARGS__>,                                            \
-                  instruction ": the device has this instruction only for " #__VA_ARGS__)
-
 constexpr uint32_t widest() { return 1; }
 template <typename... Sizes>
 constexpr uint32_t widest(uint32_t first, Sizes... rest)

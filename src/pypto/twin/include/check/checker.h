@@ -104,6 +104,7 @@ void access(Core* core, bool write, TPosition position, const void* address, uin
 {
     core->access(write, position, address, bytes, pipe, rows, pitch);
 }
+void gather_offset(Core* core, uint64_t offset, uint32_t unit) { core->gather_offset(offset, unit); }
 bool obeys(Core* core, const Call& call) { return core->obeys(call); }
 void ordered(Core* core, pipe_t earlier, pipe_t later) { core->ordered(earlier, later); }
 void set_atomic(Core* core, bool atomic) { core->set_atomic(atomic); }

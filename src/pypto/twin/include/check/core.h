@@ -141,6 +141,7 @@ public:
 
     /* Rules of one call (rules.h), and what they ask. */
     bool obeys(const Call& call);
+    void gather_offset(uint64_t offset, uint32_t unit);
     bool is_cube() const;
     uint64_t place(TPosition position, uint64_t address) const; /* byte of its memory */
     void broken(const char* rule, std::string text, const Tensor* of);

@@ -55,11 +55,12 @@ public:
         types();
         const bool amounts = amount() && mask();
         parameters();
-        values();
+        const bool known = special();
+        scratch();
         if (amounts) {
             overlaps();
         }
-        return amounts;
+        return amounts && known;
     }
 
 private:
@@ -208,6 +209,9 @@ private:
 
     void parameters()
     {
+        /* Where the destination is not walked, its strides mean nothing. */
+        const bool walked = call_.tensor_count != 0 && call_.tensors[0].layout == Layout::lanes &&
+                            std::strcmp(operand_[0]->role, "dst") == 0;
         for (uint32_t i = 0; i < call_.struct_count; ++i) {
             const Fields& given = call_.structs[i];
             const int32_t at = given.kind == Struct::none ? row_.strides : static_cast<int32_t>(given.kind);
@@ -215,7 +219,10 @@ private:
                 continue;
             }
             for (uint32_t k = 0; k < given.count && k < kStructRows[at].fields; ++k) {
-                parameter(kFieldRows[kStructRows[at].first + k], given.values[k]);
+                const FieldRow& field = kFieldRows[kStructRows[at].first + k];
+                if (walked || given.kind != Struct::BinaryRepeatParams || std::strncmp(field.name, "dst", 3) != 0) {
+                    parameter(field, given.values[k]);
+                }
             }
         }
     }
@@ -241,29 +248,44 @@ private:
         return text;
     }
 
-    /* What only one instruction has. */
-    void values()
+    /* Rules that only one instruction has: check/special.h. False where it cannot be carried out. */
+    bool special();
+    bool cast_mode();
+    void copy_pad(uint32_t local_stride);
+    void atomic_type();
+    void block_stride();
+
+    /* It shares no byte with the operands, but where the table says so. */
+    void scratch_apart()
     {
-        switch (call_.api) {
-            case Api::ShiftLeft:
-            case Api::ShiftRight: {
-                const int64_t most = 4 * call_.tensors[0].nibbles; /* bits of T */
-                if (call_.scalar < 0 || call_.scalar > most) {
-                    broken("parameter", "the shift is " + number(call_.scalar) + "; it must be 0 to " + number(most));
-                }
-                break;
+        Tensor whole = call_.scratch;
+        whole.layout = Layout::rows;
+        whole.rows = 1;
+        whole.bytes = whole.held;
+        for (uint32_t i = 0; i < call_.tensor_count && i < operands_ && !row_.tmp_aliases; ++i) {
+            if (meets(call_, whole, call_.tensors[i])) {
+                broken("overlap", std::string("tmp shares bytes with ") + operand_[i]->role, &whole);
             }
-            case Api::Fixpipe_L0C_GM:
-            case Api::Fixpipe_L0C_GM_vector_quant:
-            case Api::Fixpipe_L0C_L1: {
-                const int64_t columns = call_.structs[0].values[0];
-                if (call_.scalar != 0 && columns % call_.scalar != 0) {
-                    broken("parameter", "nSize is " + number(columns) + "; with CFG_NZ it must be a multiple of " +
-                                            number(call_.scalar));
-                }
-                break;
-            }
-            default: break;
+        }
+    }
+
+    /* The buffer for intermediate results. */
+    void scratch()
+    {
+        if (!call_.has_scratch || row_.tmp < 0) {
+            return;
+        }
+        const uint32_t nibbles = call_.tensors[call_.tensor_count - 1].nibbles;
+        const int64_t size = nibbles / 2, lanes = kRepeatBytes / size;
+        const int64_t count = call_.form == Form::repeat ? call_.amount * lanes : call_.amount;
+        const ScratchFacts facts{count, size, lanes, kBlockBytes / size, static_cast<int64_t>(call_.rows),
+                                 static_cast<int64_t>(call_.columns),
+                                 call_.tensors[call_.tensor_count - 1].type, call_.indexed, call_.last_axis};
+        scratch_apart();
+        const uint64_t needed = static_cast<uint64_t>(kScratch[row_.tmp](facts));
+        if (call_.scratch.held < needed) {
+            broken("tmp-size", "the buffer for intermediate results has " + std::to_string(call_.scratch.held) +
+                                   " bytes; it needs " + std::to_string(needed), &call_.scratch);
         }
     }
 
@@ -276,7 +298,7 @@ private:
         const Tensor& dst = call_.tensors[0];
         for (uint32_t i = 1; i < call_.tensor_count && i < operands_; ++i) {
             const Tensor& src = call_.tensors[i];
-            if (!meets(call_, dst, src) || lawful(dst, src, i)) {
+            if (std::strncmp(operand_[i]->role, "dst", 3) == 0 || !meets(call_, dst, src) || lawful(dst, src, i)) {
                 continue;
             }
             const bool same = dst.address == src.address;
@@ -323,6 +345,14 @@ private:
     uint32_t operands_ = 0;
 };
 
+}  // namespace check
+}  // namespace pypto_twin
+
+#include "special.h"
+
+namespace pypto_twin {
+namespace check {
+
 inline bool Core::is_cube() const { return cube_; }
 
 inline uint64_t Core::place(TPosition position, uint64_t address) const
@@ -341,6 +371,14 @@ inline void Core::broken(const char* rule, std::string text, const Tensor* of)
     }
     kind_told_ |= std::strcmp(rule, "core-kind") == 0;
     found(rule, std::move(text), kNoSite, Place{buffer == nullptr ? kNoSite : buffer->site, ""});
+}
+
+inline void Core::gather_offset(uint64_t offset, uint32_t unit)
+{
+    if (offset % unit != 0) {
+        broken("gather-offset", "an offset is " + std::to_string(offset) + " bytes, which is no multiple of " +
+                                    std::to_string(unit), nullptr);
+    }
 }
 
 inline bool Core::obeys(const Call& call) { return Rules(*this, call).obeyed(); }
