@@ -103,12 +103,14 @@ def kernels(twin: Harness) -> dict[str, Kernel]:
     return twin.compile(text, list(_CASES), build="checked")
 
 
-_OTHERS = {"race", "undefined", "core-state"}
+_OTHERS = ("race", "undefined", "core-state")
 """Rules of which the cases take no heed."""
 
 
 @pytest.mark.parametrize("name", _CASES)
 def test_rules(kernels: dict[str, Kernel], name: str) -> None:
     kernels[name](np.zeros(4096, dtype=np.float32), ctypes.c_int32(64), kind=VECTOR)
-    found = [(rule, text) for rule, _, text, *_ in kernels[name].report() if rule not in _OTHERS]
+    found = [
+        (rule, text) for rule, _, text, *_ in kernels[name].report() if not rule.startswith(_OTHERS)
+    ]
     assert found == _CASES[name][1]

@@ -81,6 +81,9 @@ class PlanWriter:
         """The expression of a local's memory, from its area's base."""
         slot = local.slot
         assert slot is not None
+        if local.kind is Kind.BYTES and slot.area is Area.CALC:
+            # A library function works on all that its buffer has: the view ends with the slot.
+            return f"calcBuf_.GetWithOffset<{local.dtype.cpp}>({slot.bytes}, {slot.offset})"
         base, own = _BASES[slot.area], self.area_types[slot.area]
         offset = slot.offset // own.bytes
         text = base if offset == 0 else f"{base}[{self._offset(offset)}]"
@@ -106,7 +109,10 @@ class PlanWriter:
                 for local in (*item.srcs, *item.scratch, item.dst):
                     locals_.setdefault(local)
         out: list[Statement] = []
-        if any(x.slot and x.slot.area is Area.CALC for x in locals_) and Area.CALC in areas_known:
+        based = any(
+            x.slot and x.slot.area is Area.CALC and x.kind is not Kind.BYTES for x in locals_
+        )
+        if based and Area.CALC in areas_known:
             cpp = self.types[Area.CALC]
             out.append(Statement("calc", "calc", (), cpp))
         groups: list[tuple[str, list[str]]] = []
