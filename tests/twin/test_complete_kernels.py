@@ -1,8 +1,9 @@
-"""The complete kernels of the interface's contract, unchanged, on the fast and the checked twin."""
+"""The complete kernels of the interface's contract, unchanged, on three builds of the twin."""
 
 from __future__ import annotations
 
 import ctypes
+from functools import cache, partial
 from pathlib import Path
 
 import numpy as np
@@ -10,6 +11,7 @@ import numpy.typing as npt
 import pytest
 
 from .harness import CUBE, MIX_1_2, VECTOR, Build, Harness, Kernel
+from .orders import first_other
 
 HERE = Path(__file__).parent / "complete"
 NAMES = ("scale_add", "row_softmax", "matmul_f16", "v_c_v")
@@ -25,13 +27,17 @@ class MmArgs(ctypes.Structure):
     _fields_ = tuple((name, ctypes.c_uint16) for name in ("m", "n", "k", "pad"))
 
 
-@pytest.fixture(scope="module", params=["fast", "checked"])
-def kernels(twin: Harness, request: pytest.FixtureRequest) -> dict[str, Kernel]:
-    build: Build = request.param
+@cache
+def compiled(twin: Harness, build: Build) -> dict[str, Kernel]:
     return {
         name: twin.compile((HERE / f"{name}.cpp").read_text(), [name], build=build)[name]
         for name in NAMES
     }
+
+
+@pytest.fixture(scope="module", params=["fast", "checked"])
+def kernels(twin: Harness, request: pytest.FixtureRequest) -> dict[str, Kernel]:
+    return compiled(twin, request.param)
 
 
 @pytest.fixture
@@ -94,3 +100,25 @@ def test_vector_cube_vector(
     exact = (x + np.float16(1)).astype(np.float64) @ w.astype(np.float64)
     np.testing.assert_allclose(y, np.maximum(exact, 0), rtol=0, atol=2e-5)
     assert lawful(kernels["v_c_v"])
+
+
+def test_every_order_of_the_pipes(twin: Harness, random: np.random.Generator) -> None:
+    x, y, z = (random.standard_normal(4500, np.float32) for _ in range(3))
+    rows, out = random.standard_normal((5, 70), np.float32), np.zeros((5, 70), np.float32)
+    a, b = (random.uniform(-1, 1, n).astype(np.float16) for n in ((70, 150), (150, 66)))
+    c = np.zeros((70, 66), np.float32)
+    m = random.uniform(-1, 1, (96, 64)).astype(np.float16)
+    w = random.uniform(-1, 1, (64, 32)).astype(np.float16)
+    v, t, p = np.zeros((96, 32), np.float32), np.zeros_like(m), np.zeros((96, 32), np.float32)
+    calls = {
+        "scale_add": ((x, y, z, ScaleAddArgs(4500, 0.75)), VECTOR, 3),
+        "row_softmax": ((rows, out, ctypes.c_uint32(5), ctypes.c_uint32(70)), VECTOR, 2),
+        "matmul_f16": ((a, b, c, MmArgs(70, 66, 150, 0)), CUBE, 2),
+        "v_c_v": ((m, w, v, t, p), MIX_1_2, 3),
+    }
+    fast, shuffled = compiled(twin, "fast"), compiled(twin, "shuffled")
+    for name, (arguments, kind, blocks) in calls.items():
+        fast[name](*arguments, blocks=blocks, kind=kind)
+        expected = [each.copy() if isinstance(each, np.ndarray) else None for each in arguments]
+        call = partial(shuffled[name], *arguments, blocks=blocks, kind=kind)
+        assert first_other(shuffled[name].library, call, expected, range(100)) is None, name
