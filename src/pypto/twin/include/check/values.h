@@ -74,7 +74,12 @@ inline void Core::undefine(Undefined why, TPosition position, const void* addres
 
 inline void Core::assign(TPosition position, const void* address, uint64_t bytes, Origin origin)
 {
-    values_at(position, address, bytes).assign(bytes, origin);
+    const Values to = values_at(position, address, bytes);
+    to.assign(bytes, origin);
+    if (origin != kDefined && to.memory == nullptr && memory_of(position) == Hardware::GM) {
+        found_undefined("undefined-store", "stores an undefined value to " + spelled(position, address), origin,
+                        Place{});
+    }
 }
 
 inline Origin Core::origin(TPosition position, const void* address, uint64_t bytes)
