@@ -121,6 +121,9 @@ class Flow:
         callee = one.node.callee
         if isinstance(callee, nodes.Name):
             if target.owner and callee.name.rpartition("::")[2] == target.owner:
+                key = None if one.receiver is None else self.key(one.receiver, frame)
+                if key is not None:
+                    return key
                 return ("made", one.node.at, frame.instance)
             return frame.instance
         if isinstance(callee, nodes.Member):

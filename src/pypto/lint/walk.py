@@ -211,6 +211,8 @@ class Walk:
             owner = self.owner.name if kind == "field" and self.owner is not None else ""
             made = Variable(item.name, kind, found, item.at, value, init, owner, len(item.dims))
             self.types.scope.add(made)
+            if kind == "local":
+                self._constructed(item, made)
         for handler in self._on.get(nodes.Declaration, ()):
             handler(self, declaration)
 
@@ -319,6 +321,21 @@ class Walk:
             found = Called(canonical(callee.name), value, self.core, target)
             if target is not None:
                 self._bind(found, target)
+            self.facts[self.function].calls.append(found)
+
+    def _constructed(self, item: nodes.Declarator, made: Variable) -> None:
+        """``Stage stage(pipe);`` calls a constructor of the text."""
+        name = canonical(item.type.name)
+        if name not in self.file.classes or self.function is None or item.style == "=":
+            return
+        target = _matching(self.file.classes[name].methods, name, len(item.init))
+        if target is not None and not (item.type.pointers or item.type.reference):
+            end = item.init[-1].end if item.init else item.at
+            callee = nodes.Name(item.type.at, item.type.end, name, item.type.args)
+            node = nodes.Call(item.type.at, end, callee, item.init)
+            found = Called(name, node, self.core, target)
+            self._bind(found, target)
+            found.receiver = made
             self.facts[self.function].calls.append(found)
 
     def _bind(self, found: Called, target: Function) -> None:
