@@ -6,7 +6,7 @@ from pypto.lint import nodes
 from pypto.lint.nodes import Expr, Template, Type
 from pypto.lint.tokens import Tokens
 
-__all__ = ["BUILT_IN", "SPACES", "Expressions", "Unreadable"]
+__all__ = ["BUILT_IN", "NO_NAMES", "SPACES", "Expressions", "Unreadable"]
 
 BUILT_IN = frozenset(
     """void bool char short int long signed unsigned float double half bfloat16_t int4b_t auto
@@ -17,7 +17,7 @@ _MULTIPLE = frozenset("short int long signed unsigned char double".split())
 SPACES = frozenset("__gm__ __ubuf__ __cbuf__ __ca__ __cb__ __cc__ __fbuf__".split())
 _CASTS = frozenset("static_cast reinterpret_cast const_cast dynamic_cast".split())
 _WORDS = frozenset("new delete throw typeid co_await co_yield".split())
-_NO_NAMES = frozenset(
+NO_NAMES = frozenset(
     """return if else for while do switch case default break continue goto new delete throw sizeof
     operator try catch typename template this true false nullptr""".split()
 )
@@ -114,7 +114,7 @@ class Expressions:
             return "".join(words[first : self.i]), None
         self.take("::")
         name, args = self.need_name(), None
-        if name in _NO_NAMES:
+        if name in NO_NAMES:
             raise Unreadable(self.i - 1, "a type")
         while True:
             if args is None and words[self.i] == "<" and name not in BUILT_IN:
@@ -335,7 +335,7 @@ class Expressions:
             self.need("(")
             operand = self.expression()
             return nodes.Cast(at, self.need(")"), to, operand, word)
-        if word in _NO_NAMES and word != "this" and word != "operator":
+        if word in NO_NAMES and word != "this" and word != "operator":
             raise Unreadable(at, "an expression")
         if word in BUILT_IN or (word in self.types and self.words[self.i + 1] == "{"):
             to = self.type() if word in _MULTIPLE else Type(self.need_name(), None, at=at, end=at)

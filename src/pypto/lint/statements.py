@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from pypto.lint import nodes
-from pypto.lint.expressions import BUILT_IN, SPACES, Expressions, Unreadable
+from pypto.lint.expressions import BUILT_IN, NO_NAMES, SPACES, Expressions, Unreadable
 from pypto.lint.nodes import Block, Declaration, Declarator, Expr, File, Statement, Type
 from pypto.lint.tokens import Tokens
 
@@ -171,7 +171,7 @@ class Statements(Expressions):
             return not (words[i] in BUILT_IN and words[i + 1] in ("(", "{"))
         after = words[i + 1]
         if kinds[i + 1] == "name":
-            return True
+            return words[i] not in NO_NAMES
         if after not in ("<", "::", "*", "&"):
             return False
         try:
