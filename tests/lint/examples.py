@@ -88,6 +88,37 @@ EXAMPLES: dict[str, list[tuple[str, str]]] = {
             file("__aicore__ inline void Meet() { SyncAll(); }\n"),
         ),
     ],
+    "sync-all-parted": [
+        (
+            kernel("if (GetBlockIdx() == 0) {\n    SyncAll<true>();\n}", "__mix__(0, 1)"),
+            kernel("if (n == 0) {\n    SyncAll<true>();\n}", "__mix__(0, 1)"),
+        ),
+        (
+            kernel(
+                "for (int64_t i = GetBlockIdx(); i < n; i += GetBlockNum()) {\n    Meet();\n}",
+                "__mix__(0, 1)",
+                "__aicore__ inline void Meet() { SyncAll<true>(); }\n",
+            ),
+            kernel(
+                "for (int64_t i = 0; i < n; i += GetBlockNum()) {\n    Meet();\n}",
+                "__mix__(0, 1)",
+                "__aicore__ inline void Meet() { SyncAll<true>(); }\n",
+            ),
+        ),
+        (
+            kernel(
+                "const int64_t first = GetBlockIdx() * 8;\nif (first >= n) {\n    return;\n}\n"
+                "SyncAll<true>();",
+                "__mix__(0, 1)",
+            ),
+            kernel(
+                "const int64_t first = GetBlockIdx() * 8;\n"
+                "if (first < n) {\n    Relu(b, a, 8);\n}\n"
+                "SyncAll<true>();",
+                "__mix__(0, 1)",
+            ),
+        ),
+    ],
     "sync-flag-number": [
         (
             kernel("CrossCoreSetFlag<0, PIPE_MTE3>(11);\nCrossCoreWaitFlag(4);", "__mix__(0, 1)"),
@@ -323,6 +354,14 @@ EXAMPLES: dict[str, list[tuple[str, str]]] = {
             ),
         ),
         (kernel("DataCopy(a, gx, 63);"), kernel("DataCopy(a, gx, 64);")),
+        (
+            kernel(
+                "LocalTensor<int16_t> i = a.ReinterpretCast<int16_t>();\nShiftLeft(i, i, 17, n);"
+            ),
+            kernel(
+                "LocalTensor<int16_t> i = a.ReinterpretCast<int16_t>();\nShiftLeft(i, i, 16, n);"
+            ),
+        ),
         (
             kernel("Duplicate(a, 0.0f, 64, 1, 1, 256);"),
             kernel("Duplicate(a, 0.0f, 64, 1, 1, 255);"),

@@ -8,17 +8,18 @@ from collections.abc import Collection
 from pypto._record import Record
 from pypto.error import SourceText, Span, render_span
 from pypto.lint.interface import NAMES_OF_TYPES
+from pypto.lint.nodes import File
 from pypto.lint.parse import parse
 from pypto.lint.rule import Finding
 from pypto.lint.rules import GROUPS, RULES
-from pypto.lint.tokens import Comment, Tokens, tokenize
+from pypto.lint.tokens import Tokens, tokenize
 from pypto.lint.walk import Walk
 from pypto.target import Target
 
 __all__ = ["Problem", "Report", "check"]
 
-_OFF = re.compile(r"lint:\s*off\s+([\w, -]+)")
-_PYTHON = re.compile(r"\S+:\d+  \S|@\S+\+\d+  \S")
+_OFF = re.compile(r"lint:\s*off\s+([\w-]+(?:\s*,\s*[\w-]+)*)")
+_PYTHON = re.compile(r"[^:]+:\d+  \S|@\S+\+\d+  \S")
 
 
 class Problem(Record):
@@ -72,80 +73,64 @@ def check(
     walk.run()
     source = SourceText("", filename, 1, tuple(text.split("\n")))
     off = _switched_off(tokens)
-    problems = [_problem(tokens, source, one) for one in walk.findings]
-    problems += _unknown_rules(source, off)
+    problems = [_problem(tokens, file, source, one) for one in walk.findings]
+    problems += [_unknown_rule(source, one) for one in off if one.rule not in RULES]
+    silent = {(one.rule, one.line) for one in off}
     kept = [
         one
         for one in dict.fromkeys(problems)
-        if one.rule not in disabled and one.rule not in off.get(one.span.line, ())
+        if one.rule not in disabled and (one.rule, one.span.line) not in silent
     ]
     kept.sort(key=lambda one: (one.span.line, one.span.column, one.rule))
     return Report(tuple(kept))
 
 
-def _problem(tokens: Tokens, source: SourceText, found: Finding) -> Problem:
+def _problem(tokens: Tokens, file: File, source: SourceText, found: Finding) -> Problem:
+    python = ""
     if found.at < 0:  # a preprocessor line
         line, column = tokens.position(-1 - found.at)
         end = (line, len(source.lines[line - 1]))
     else:
         line, column = tokens.place(found.at)
         end = tokens.stop(found.end)
+        python = _python(tokens, file, found.at, line)
     span = Span(source, line, column, *end)
-    python = _python(tokens.comments, source, line)
     return Problem(found.rule, found.message, found.help, found.notes, span, python)
 
 
-def _python(comments: list[Comment], source: SourceText, line: int) -> str:
-    """The nearest comment above ``line``, in its block, that names a Python line."""
-    by_line = {one.line: one.text for one in comments if one.alone}
-    depth = _indent(source.lines[line - 1])
-    for number in range(line - 1, 0, -1):
-        row = source.lines[number - 1]
-        if row.strip() and _indent(row) < depth and number not in by_line:
-            depth = _indent(row)
-            if depth <= 4 and row.strip() in ("{", "public:", "private:"):
-                return ""
-        text = by_line.get(number, "")
-        if text and _PYTHON.match(text):
-            return text
-    return ""
+def _python(tokens: Tokens, file: File, at: int, line: int) -> str:
+    """The nearest comment above word ``at``, in its function, that names a Python line."""
+    bodies = [made.body for made in file.functions if made.body is not None]
+    first = next((tokens.place(b.at)[0] for b in bodies if b.at < at <= b.end), None)
+    if first is None:
+        return ""
+    marks = [
+        one.text
+        for one in tokens.comments
+        if one.alone and first < one.line < line and _PYTHON.match(one.text)
+    ]
+    return marks[-1] if marks else ""
 
 
-def _indent(row: str) -> int:
-    return len(row) - len(row.lstrip())
+class _Off(Record):
+    """A rule that a comment switches off: the line it holds for, and where the comment says so."""
+
+    rule: str
+    line: int
+    written: int
 
 
-def _switched_off(tokens: Tokens) -> dict[int, frozenset[str]]:
-    """Rules that comments switch off, by line."""
-    off: dict[int, frozenset[str]] = {}
-    for one in tokens.comments:
-        found = _OFF.search(one.text)
-        if found is not None:
-            names = frozenset(name for name in re.split(r"[,\s]+", found[1]) if name)
-            line = one.line + one.alone
-            off[line] = off.get(line, frozenset()) | names
-    return off
+def _switched_off(tokens: Tokens) -> list[_Off]:
+    return [
+        _Off(name, one.line + 1 if one.alone else one.line, one.line)
+        for one in tokens.comments
+        if (found := _OFF.search(one.text)) is not None
+        for name in re.split(r"\s*,\s*", found[1])
+    ]
 
 
-def _unknown_rules(source: SourceText, off: dict[int, frozenset[str]]) -> list[Problem]:
-    problems = []
-    for line, names in off.items():
-        for name in sorted(names - RULES.keys()):
-            row = next(
-                n
-                for n in (line, line - 1)
-                if _OFF.search((source.lines[n - 1 : n] and source.lines[n - 1]) or "")
-            )
-            column = source.lines[row - 1].find(name)
-            span = Span(source, row, column, row, column + len(name))
-            problems.append(
-                Problem(
-                    "unknown-rule",
-                    f"there is no rule '{name}'",
-                    "pypto lint --rules lists them",
-                    (),
-                    span,
-                    "",
-                )
-            )
-    return problems
+def _unknown_rule(source: SourceText, off: _Off) -> Problem:
+    column = source.lines[off.written - 1].find(off.rule)
+    span = Span(source, off.written, column, off.written, column + len(off.rule))
+    message = f"there is no rule '{off.rule}'"
+    return Problem("unknown-rule", message, "pypto lint --rules lists them", (), span, "")

@@ -14,7 +14,7 @@ __all__ = ["Comment", "Tokens", "tokenize"]
 
 _WORD = re.compile(
     r"""
-    (?P<space>[ \t\r\f\v\n]+|\\\r?\n)
+    (?P<space>\s+|\\\r?\n)
   | (?P<comment>//[^\n]*|/\*.*?(?:\*/|\Z))
   | (?P<name>[^\W\d]\w*)
   | (?P<number>\.?\d(?:[eEpP][+-]|[\w.]|'(?=\w))*)

@@ -24,7 +24,8 @@ class Called:
     """A call of a name, where it stands, and the cores that come there (empty: no test).
 
     ``function``: what it runs, if that is part of the text; ``receiver``: the object whose method
-    it is; ``bound``: the variables that its parameters stand for.
+    it is; ``bound``: the variables that its parameters stand for; ``parted``: a condition that
+    differs between cores and decides whether the call is reached.
     """
 
     name: str
@@ -33,6 +34,7 @@ class Called:
     function: Function | None = None
     receiver: Variable | None = None
     bound: dict[str, Variable] = field(default_factory=dict)
+    parted: Expr | None = None
 
 
 @dataclass(slots=True, eq=False)
@@ -61,6 +63,7 @@ class Walk:
         self.function: Function | None = None
         self.owner: Class | None = None
         self.core = ""
+        self.parted: Expr | None = None
         self.in_class: dict[str, dict[str, Variable]] = {}
         self.rules = tuple(rules)
         self._on: dict[type, list[Handler]] = {}
@@ -177,7 +180,7 @@ class Walk:
         self.function = made
         self.owner = self.file.classes.get(made.owner)
         self.types.owner = made.owner
-        self.core = ""
+        self.core, self.parted = "", None
         if made.owner:
             scope.blocks.append(self.in_class.get(made.owner, {}))
         scope.blocks.append({})
@@ -225,9 +228,11 @@ class Walk:
 
     def _block(self, found: nodes.Block) -> None:
         self.types.scope.blocks.append({})
-        core = self.core
+        core, parted = self.core, self.parted
         for one in found.body:
             self._statement(one)
+            if isinstance(one, nodes.If) and not one.kind and _leaves(one.then):
+                self.parted = self.parted or self._parting(one.condition)
             if (
                 isinstance(one, nodes.If)
                 and one.kind
@@ -235,8 +240,26 @@ class Walk:
                 and _leaves(one.then)
             ):
                 self.core = "AIC" if one.kind.endswith("AIV") else "AIV"
-        self.core = core
+        self.core, self.parted = core, parted
         self.types.scope.blocks.pop()
+
+    def _parting(self, condition: Expr | None) -> Expr | None:
+        """``condition``, where it depends on which core evaluates it."""
+        return condition if condition is not None and self._by_core(condition, 8) else None
+
+    def _by_core(self, value: Expr, depth: int) -> bool:
+        if isinstance(value, nodes.Name):
+            if value.name in _CORE_NAMES:
+                return True
+            made = self.find(value.name)
+            init = None if made is None or made.kind != "local" else made.init
+            return init is not None and depth > 0 and self._by_core(init, depth - 1)
+        if isinstance(value, nodes.Call):
+            callee = value.callee
+            if isinstance(callee, nodes.Name) and canonical(callee.name) in _CORE_CALLS:
+                return True
+            return any(self._by_core(one, depth) for one in value.args)
+        return any(self._by_core(one, depth) for one in _children(value))
 
     def _expression(self, found: nodes.Expression) -> None:
         self.visit(found.value)
@@ -247,8 +270,11 @@ class Walk:
     def _if(self, found: nodes.If) -> None:
         if not found.kind:
             self.visit(found.condition)
+            parted = self.parted
+            self.parted = parted or self._parting(found.condition)
             self._statement(found.then)
             self._statement(found.otherwise)
+            self.parted = parted
             return
         core, self.core = self.core, found.kind[-3:]
         self._statement(found.then)
@@ -265,12 +291,18 @@ class Walk:
         for value in (found.condition, found.step, found.over):
             if value is not None:
                 self.visit(value)
+        parted = self.parted
+        self.parted = parted or self._parting(found.condition)
         self._statement(found.body)
+        self.parted = parted
         self.types.scope.blocks.pop()
 
     def _loop(self, found: nodes.Loop) -> None:
         self.visit(found.condition)
+        parted = self.parted
+        self.parted = parted or self._parting(found.condition)
         self._statement(found.body)
+        self.parted = parted
 
     def _switch(self, found: nodes.Switch) -> None:
         self.visit(found.value)
@@ -318,7 +350,7 @@ class Walk:
             self.visit(one)
         if self.function is not None and isinstance(callee, nodes.Name | nodes.Member):
             target = self.called(callee, len(value.args))
-            found = Called(canonical(callee.name), value, self.core, target)
+            found = Called(canonical(callee.name), value, self.core, target, parted=self.parted)
             if target is not None:
                 self._bind(found, target)
             self.facts[self.function].calls.append(found)
@@ -333,7 +365,7 @@ class Walk:
             end = item.init[-1].end if item.init else item.at
             callee = nodes.Name(item.type.at, item.type.end, name, item.type.args)
             node = nodes.Call(item.type.at, end, callee, item.init)
-            found = Called(name, node, self.core, target)
+            found = Called(name, node, self.core, target, parted=self.parted)
             self._bind(found, target)
             found.receiver = made
             self.facts[self.function].calls.append(found)
@@ -394,6 +426,9 @@ def _children(value: Expr) -> Iterable[Expr]:
     reader = _CHILDREN.get(type(value))
     return () if reader is None else reader(value)
 
+
+_CORE_CALLS = frozenset(("GetBlockIdx", "GetSubBlockIdx"))
+_CORE_NAMES = frozenset(("block_idx", "sub_block_idx"))
 
 _CHILDREN: dict[type, Callable[[Any], Iterable[Expr]]] = {
     nodes.Member: lambda v: (v.base,),

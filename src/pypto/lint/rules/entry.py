@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pypto.lint import nodes
 from pypto.lint.interface import ENTRIES, element
-from pypto.lint.nodes import Function, Type
+from pypto.lint.nodes import Expr, Function, Type
 from pypto.lint.rule import Rule, RuleSet
 from pypto.lint.scope import SIZES, canonical
 from pypto.lint.walk import Called, Walk
@@ -31,6 +31,11 @@ _RULES = (
         "sync-all-kind",
         "SyncAll and cross-core flags in a kernel of a kind without them",
         "the scheduler of a __vector__ or __cube__ kernel is off: the cores wait for ever",
+    ),
+    Rule(
+        "sync-all-parted",
+        "SyncAll under a condition or in a loop that depends on the core",
+        "it waits for all cores; one that passes by leaves the others waiting for ever",
     ),
     Rule(
         "sync-flag-number",
@@ -156,11 +161,11 @@ def _declaration(walk: Walk, found: nodes.Declaration) -> None:
 
 
 def _done(walk: Walk) -> None:
-    seen: dict[tuple[Function, frozenset[str]], None] = {}
+    seen: set[tuple[Function, frozenset[str], bool]] = set()
     reported: set[int] = set()
     for made in walk.file.functions:
         if "__global__" in made.marks:
-            _follow(walk, made, _cores(made), made, seen, reported)
+            _follow(walk, made, _cores(made), made, None, seen, reported)
 
 
 def _cores(made: Function) -> frozenset[str]:
@@ -180,20 +185,37 @@ def _follow(
     made: Function,
     cores: frozenset[str],
     kernel: Function,
-    seen: dict[tuple[Function, frozenset[str]], None],
+    parted: Expr | None,
+    seen: set[tuple[Function, frozenset[str], bool]],
     reported: set[int],
 ) -> None:
-    if (made, cores) in seen:
+    if (made, cores, parted is not None) in seen:
         return
-    seen[made, cores] = None
+    seen.add((made, cores, parted is not None))
     for one in walk.facts[made].calls:
         here = cores - {"AIC" if one.core == "AIV" else "AIV"} if one.core else cores
         if not here & {"AIC", "AIV"}:
             continue
+        why = parted or one.parted
         if one.function is not None:
-            _follow(walk, one.function, here, kernel, seen, reported)
-        elif one.node.at not in reported and _check(walk, one, here, kernel):
-            reported.add(one.node.at)
+            _follow(walk, one.function, here, kernel, why, seen, reported)
+        elif one.node.at not in reported:
+            if _check(walk, one, here, kernel) or _meets(walk, one, why):
+                reported.add(one.node.at)
+
+
+def _meets(walk: Walk, one: Called, parted: Expr | None) -> bool:
+    if one.name != "SyncAll" or parted is None:
+        return False
+    line = walk.tokens.place(parted.at)[0]
+    walk.report(
+        "sync-all-parted",
+        one.node.at,
+        one.node.end,
+        f"not every core reaches this SyncAll: '{walk.text(parted)}' (line {line}) differs",
+        "call it outside: cores without work call it, too",
+    )
+    return True
 
 
 def _check(walk: Walk, one: Called, cores: frozenset[str], kernel: Function) -> bool:

@@ -244,6 +244,10 @@ def _values(walk: Walk, name: str, found: nodes.Call, form: Form, kinds: list[Ty
     facts = form.row.facts
     size = _widest(kinds)
     source = next((s for k in kinds[1:] if (s := _size(k))), size)
+    if name in ("ShiftLeft", "ShiftRight") and size and len(found.args) > 2:
+        amount = walk.fold(found.args[2])
+        if isinstance(amount, int):
+            _in_range(walk, found.args[2], amount, f"amount of {name}", 0, 8 * size)
     for role, value in zip(_roles(form, len(kinds)), found.args, strict=True):
         if role not in ("repeat", "mask", "count") and role not in facts.get("strides", ()):
             continue
