@@ -31,8 +31,9 @@ inline uint64_t offset_in(const PyptoCore& core, Hardware memory, const void* ad
 inline void Core::reset_buffers()
 {
     left_full();
-    for (auto& buffers : buffers_) {
-        buffers.clear();
+    for (uint32_t memory = 0; memory < static_cast<uint32_t>(Hardware::MAX); ++memory) {
+        buffers_[memory].clear();
+        last_buffers_[memory] = nullptr;
     }
     for (Ids& ids : ids_) {
         ids = Ids{};
@@ -63,13 +64,21 @@ inline void Core::add_buffers(TPosition position, const void* address, uint64_t 
 
 inline Buffer* Core::buffer_of(Hardware memory, uint64_t offset)
 {
+    Buffer*& last = last_buffers_[static_cast<uint32_t>(memory)];
+    if (last != nullptr && offset >= last->begin && offset < last->end) {
+        return last;
+    }
     auto& buffers = buffers_[static_cast<uint32_t>(memory)];
     auto after = buffers.upper_bound(offset);
     if (after == buffers.begin()) {
         return nullptr;
     }
     Buffer& buffer = std::prev(after)->second;
-    return offset < buffer.end ? &buffer : nullptr;
+    if (offset >= buffer.end) {
+        return nullptr;
+    }
+    last = &buffer;
+    return last;
 }
 
 /* Each position has eight events to hand buffers on with. */

@@ -235,6 +235,7 @@ private:
     Shadow local_[static_cast<uint32_t>(Hardware::MAX)];
 
     std::map<uint64_t, Buffer> buffers_[static_cast<uint32_t>(Hardware::MAX)]; /* by offset */
+    Buffer* last_buffers_[static_cast<uint32_t>(Hardware::MAX)] = {}; /* found by buffer_of */
     std::vector<uint32_t> rounds_; /* tensors that each queue has given out */
 
     bool started_ = false, piped_ = false; /* InitSocState, a TPipe */

@@ -38,10 +38,14 @@ public:
     template <typename Conflict>
     void access(uint64_t begin, uint64_t end, const Record& now, const Conflict& conflict)
     {
-        Ranges::iterator at = cut(begin);
-        cut(end);
-        at = ranges_.lower_bound(begin);
-        uint64_t covered = begin; /* up to here there are ranges */
+        Ranges::iterator at = ranges_.lower_bound(begin);
+        if (at == ranges_.end() || at->first != begin || at->second.end != end) {
+            cut(begin);
+            cut(end);
+            at = ranges_.lower_bound(begin);
+        }
+        Ranges::iterator kept = ranges_.end(); /* the first one, for a write to use again */
+        uint64_t covered = begin;              /* up to here there are ranges */
         while (at != ranges_.end() && at->first < end) {
             for (const Record& record : at->second.records) {
                 const bool alike = record.use() == now.use() && now.use() != Use::write;
@@ -50,7 +54,11 @@ public:
                 }
             }
             if (now.use() == Use::write) {
-                at = ranges_.erase(at);
+                if (at->first == begin) {
+                    kept = at++;
+                } else {
+                    at = ranges_.erase(at);
+                }
                 continue;
             }
             if (covered < at->first) {
@@ -60,7 +68,10 @@ public:
             covered = at->second.end;
             ++at;
         }
-        if (now.use() == Use::write) {
+        if (kept != ranges_.end()) {
+            kept->second.end = end;
+            kept->second.records.assign(1, now);
+        } else if (now.use() == Use::write) {
             ranges_.emplace_hint(at, begin, Range{end, {now}});
         } else if (covered < end) {
             ranges_.emplace_hint(at, covered, Range{end, {now}});
