@@ -1,6 +1,9 @@
-"""A kernel whose text lacks its barriers, on the checked twin: what the error says."""
+"""Generated kernels whose text was damaged, on the checked twin: what the errors say."""
 
 from __future__ import annotations
+
+import re
+from collections.abc import Callable
 
 import pytest
 import torch
@@ -11,42 +14,65 @@ from tests.ops.batch import Batch, Variant, make_function, runtime
 from tests.ops.checks import HEADER
 
 TENSOR = "pypto.Tensor([D], pypto.DT_FP32)"
-HEAD = f"def kernel(x: {TENSOR}, o: {TENSOR}):"
-KERNEL = f"{HEADER}{HEAD}\n    o[:] = pypto.exp(x + 1.0)\n"
-X = torch.rand(100)
+KERNELS = {
+    "careless": "o[:] = pypto.exp(x + 1.0)",
+    "greedy": "o[:] = x * 2.0",
+    "wide": "o[:] = x - 1.0",
+}
+# What is replaced in the Ascend C of each, and by what.
+DAMAGE = {
+    "careless": (r"PipeBarrier<PIPE_V>\(\);", ""),
+    "greedy": (r"GetBlockIdx\(\) \* share", "0 * share"),
+    "wide": (r"(const uint32_t count) = .*", r"\1 = args_.step;"),
+}
+X = torch.rand(3000)
 
 
 @pytest.fixture(scope="module")
-def careless() -> Variant:
+def damaged() -> dict[str, Variant]:
     batch = Batch("checked")
-    variant = batch.add(make_function(KERNEL), X, X)
-    text = Compilation.ascendc.fget  # type: ignore[attr-defined]
+    variants = {}
+    for name, body in KERNELS.items():
+        text = f"{HEADER}def {name}(x: {TENSOR}, o: {TENSOR}):\n    {body}\n"
+        variants[name] = batch.add(make_function(text, name), X, X.clone())
+    text_of = Compilation.ascendc.fget  # type: ignore[attr-defined]
+
+    def damage(compilation: Compilation) -> str:
+        before = text_of(compilation)
+        after = re.sub(*DAMAGE[compilation.name], before)
+        assert after != before
+        return after
+
     with pytest.MonkeyPatch.context() as patch:
-        without = property(lambda self: text(self).replace("PipeBarrier<PIPE_V>();", ""))
-        patch.setattr(Compilation, "ascendc", without)
+        patch.setattr(Compilation, "ascendc", property(damage))
         batch.build()
-    runtime()  # compiled while the compiler is on PATH
-    return variant
+    runtime(2)  # compiled while the compiler is on PATH
+    return variants
 
 
-def test_a_missing_barrier(careless: Variant) -> None:
-    with pytest.raises(VerifyError) as caught:
-        careless.run(X, torch.zeros(100), blocks=1)
-    message = str(caught.value)
-    assert (
-        "kernel: reads UB on pipe V what pipe V writes, and nothing orders the two [race]"
-        in message
-    )
-    assert " |     o[:] = pypto.exp(x + 1.0)\n" in message and "\n  kernel.cpp:" in message
-    assert "help: order the two: a PipeBarrier of the pipe" in message
+def message(variant: Variant, damage: tuple[str, str], **control: int) -> str:
+    """What the run says; the Ascend C in its notes is the one that was compiled."""
+    text_of = Compilation.ascendc.fget  # type: ignore[attr-defined]
+    with pytest.MonkeyPatch.context() as patch, pytest.raises(VerifyError) as caught:
+        patch.setattr(Compilation, "ascendc", property(lambda c: re.sub(*damage, text_of(c))))
+        variant.run(X, torch.zeros(3000), **control)
+    return re.sub(r"<kernel text \d+>", "<kernel text>", str(caught.value))
 
 
-def test_without_addr2line(careless: Variant, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_messages(damaged: dict[str, Variant], golden: Callable[[str, str], None]) -> None:
+    told = [
+        message(variant, DAMAGE[name], blocks=3, l1_bytes=4096, workers=2)
+        for name, variant in damaged.items()
+    ]
+    golden("checked/generated", "\n\n".join(told))
+
+
+def test_without_addr2line(damaged: dict[str, Variant], monkeypatch: pytest.MonkeyPatch) -> None:
     from pypto.runtime import findings
 
     findings._places.cache_clear()
     monkeypatch.setenv("PATH", "")
-    with pytest.raises(VerifyError) as caught:
-        careless.run(X, torch.zeros(100), blocks=1)
+    told = message(damaged["careless"], DAMAGE["careless"], blocks=1, workers=2)
     findings._places.cache_clear()
-    assert "the place is not known: that takes addr2line, of binutils, on PATH" in str(caught.value)
+    assert "the place is not known: that takes addr2line, of binutils, on PATH" in told
+    assert "kernel.cpp" not in told

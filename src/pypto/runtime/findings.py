@@ -82,13 +82,13 @@ _HELP = {
 _HELP_OF_FAMILY = {"queue": _QUEUE, "flag": _FLAG, "cross": _CROSS, "cache": _CACHE}
 _NOWHERE = "the place is not known: that takes addr2line, of binutils, on PATH"
 _MARK = re.compile(r"//\s+@([^\s@+]+)\+(\d+)")
+_HEADS = ("    __aicore__", "__aicore__", "class ")
 _INIT_BUFFER = re.compile(r"\bInitBuffer\(\s*([\w.>\-\[\]]+)\s*,")
 
 
 class _Place(Record):
-    """A line of the Ascend C; ``function`` is the one that it stands in."""
+    """A line of the Ascend C."""
 
-    function: str
     line: int
 
 
@@ -161,22 +161,32 @@ def _places(
 
 def _lines(path: str, offsets: dict[str, str], source: str) -> dict[str, list[_Place]]:
     """For each address the lines of ``source`` there, those of inlined functions first."""
-    command = ["addr2line", "-a", "-i", "-f", "-C", "-e", path, *offsets.values()]
-    try:
-        done = subprocess.run(command, stdout=subprocess.PIPE, text=True, check=True)
-    except (OSError, subprocess.CalledProcessError):
+    told = _told(["-a", "-i", "-e", path, *offsets.values()])
+    if told is None:
         return {}  # _diagnostic says so: a finding without its place is still one
-    # "0x<offset>", then "function" and "file:line" by turns
-    parts = re.split(r"^0x[0-9a-f]+$\n", done.stdout, flags=re.MULTILINE)[1:]
+    # "0x<offset>", then lines of "file:line"
+    parts = re.split(r"^0x[0-9a-f]+$\n", told, flags=re.MULTILINE)[1:]
     found: dict[str, list[_Place]] = {}
     for address, part in zip(offsets, parts, strict=True):
-        told = part.splitlines()
         places = found[address] = []
-        for function, where in zip(told[::2], told[1::2], strict=True):
+        for where in part.splitlines():
             file, _, line = where.partition(" ")[0].rpartition(":")
             if os.path.basename(file) == source and line.isdigit():
-                places.append(_Place(function.partition("(")[0].rpartition("::")[2], int(line)))
+                places.append(_Place(int(line)))
     return found
+
+
+def _told(arguments: list[str]) -> str | None:
+    """What addr2line, or LLVM's of the same form, says; None where there is none."""
+    for program in ("addr2line", "llvm-addr2line"):
+        try:
+            done = subprocess.run(
+                [program, *arguments], stdout=subprocess.PIPE, text=True, check=True
+            )
+        except (OSError, subprocess.CalledProcessError):
+            continue
+        return done.stdout
+    return None
 
 
 def unlawful(name: str, entry: Entry, text: str, source: str, kernel: Kernel | None) -> VerifyError:
@@ -270,17 +280,40 @@ def _line(lines: list[str], number: int) -> str:
 def _span(
     places: tuple[_Place, ...], lines: list[str], sources: dict[str, SourceText]
 ) -> Span | None:
-    """The Python statement of the last comment before a place, the innermost one that has any."""
+    """The Python statement of the innermost place that has one.
+
+    That is the last comment before it in its function. Loads and stores have none: they belong to
+    the first and the last statement of their stage, which the comment before its class lists."""
     for place in places:
-        for number in range(min(place.line, len(lines)), 0, -1):
-            line = lines[number - 1]
-            mark = _MARK.search(line)
-            if mark is not None and mark[1] in sources:
-                source = sources[mark[1]]
-                at = int(mark[2])
-                stripped = source.lines[at - 1]
-                start = len(stripped) - len(stripped.lstrip())
-                return Span(source, at, start, at, len(stripped.rstrip()))
-            if line.startswith(("    __aicore__", "__aicore__", "class ")):
-                break
+        number = min(place.line, len(lines))
+        while number > 0 and not lines[number - 1].startswith(_HEADS):
+            span = _marked(lines[number - 1], sources)
+            if span is not None:
+                return span
+            number -= 1
+    for place in places:
+        number = min(place.line, len(lines))
+        store = False
+        while number > 0 and not lines[number - 1].startswith("class "):
+            store = store or lines[number - 1].startswith("    __aicore__ inline void CopyOut")
+            number -= 1
+        statements = []
+        while number > 1 and lines[number - 2].startswith("//"):
+            number -= 1
+            statements.append(_marked(lines[number - 1], sources))
+        spans = [span for span in statements if span is not None]
+        if spans:
+            return spans[0 if store else -1]
     return None
+
+
+def _marked(line: str, sources: dict[str, SourceText]) -> Span | None:
+    """The statement that a comment in the Ascend C names."""
+    mark = _MARK.search(line)
+    if mark is None or mark[1] not in sources:
+        return None
+    source = sources[mark[1]]
+    at = int(mark[2])
+    stripped = source.lines[at - 1]
+    start = len(stripped) - len(stripped.lstrip())
+    return Span(source, at, start, at, len(stripped.rstrip()))
