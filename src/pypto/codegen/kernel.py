@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 from pypto.codegen.arguments import Arguments, Derived
@@ -10,7 +11,7 @@ from pypto.codegen.names import Names, kernel_name
 from pypto.codegen.plan import Globals, PlanWriter
 from pypto.codegen.values import host_expression
 from pypto.codegen.views import EntryView, KernelView, Statement, WrapperView
-from pypto.ir.expr import Expr, Symbol, apply, as_int, const, symbols_of
+from pypto.ir.expr import Apply, Expr, Symbol, apply, as_int, const, symbols_of
 from pypto.ir.tensor import Buffer, Param
 from pypto.ir.tile import Area, Plan, Program, TileStage
 from pypto.target import Target
@@ -194,7 +195,7 @@ class _Writer:
 
         types = {f.name: f.type for f in self.arguments.fields}
         assigns = [
-            (name, f"static_cast<{types[name]}>({text(source)})")
+            (name, _converted(source, types[name], text))
             for name, source in self.arguments.sources.items()
             if isinstance(source, Expr)
         ]
@@ -313,6 +314,16 @@ def _described(param: Param) -> str:
     if param.kind == "constant":
         return f"constant {safe(repr(param.value))}"
     return f"{param.kind}, a run-time scalar"
+
+
+def _converted(expr: Expr, target: str, text: Callable[[Expr], str]) -> str:
+    """C++ of ``expr`` in the type ``target``; an int becomes a float in one rounding."""
+    if target == "float" and isinstance(expr, Apply):
+        if expr.op == "to_float":
+            return f"static_cast<float>({text(expr.args[0])})"
+        if expr.op == "neg":
+            return f"-{_converted(expr.args[0], target, text)}"
+    return f"static_cast<{target}>({text(expr)})"
 
 
 def _product(sizes: list[Expr]) -> Expr:

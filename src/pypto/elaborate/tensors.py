@@ -21,9 +21,10 @@ from pypto.error import (
     Span,
 )
 from pypto.ir.dtype import DataType
-from pypto.ir.expr import Const, Expr, apply, const, symbols_of
+from pypto.ir.expr import Const, Expr, const, symbols_of
 from pypto.ir.tensor import Buffer, Operand, TensorType, Value
 from pypto.ops import registry
+from pypto.ops.lowering import as_single
 from pypto.ops.spec import OpCall, OpParam, OpSpec
 
 __all__ = ["Argument", "apply_operation", "tensor_attribute", "write"]
@@ -152,7 +153,7 @@ def _filled(frame: Frame, buffer: Buffer, item: Item, span: Span) -> Value | Non
             expected="an int", got=v.describe(item), help="use an int",
         )  # fmt: skip
     if dtype.is_float:
-        scalar_value = apply("to_float", scalar_value)
+        scalar_value = as_single(scalar_value)
     shape = tuple(const(1) for _ in buffer.type.shape)
     return frame.context.builder.compute(
         "fill", (scalar_value,), (), TensorType(dtype, shape), span, buffer.name

@@ -11,7 +11,7 @@ from pypto.ir.expr import Const, Expr, apply, as_int, const
 from pypto.ir.tensor import Compute, TensorType, Value
 from pypto.language.enums import PrecisionType
 from pypto.ops.casts import cast_text
-from pypto.ops.lowering import BF16, F16, F32, I8, I16, I32, I64, U8, Lowering, exact_in
+from pypto.ops.lowering import BF16, F16, F32, I8, I16, I32, I64, U8, Lowering, as_single, exact_in
 from pypto.ops.shapes import broadcast, same_dtype, scalar_fits
 from pypto.ops.spec import OpCall, OpParam, OpSpec
 
@@ -89,7 +89,7 @@ def _lower_sub(build: Lowering, use: Compute) -> Value:
 
 
 def _as_kind(scalar: Expr, dtype: DataType) -> Expr:
-    return apply("to_float", scalar) if dtype.is_float else scalar
+    return as_single(scalar) if dtype.is_float else scalar
 
 
 def _lower_div(build: Lowering, use: Compute) -> Value:

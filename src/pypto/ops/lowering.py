@@ -7,6 +7,7 @@ torch rounds it, integers are exact and wrap.
 
 from __future__ import annotations
 
+import math
 import struct
 from dataclasses import dataclass, field
 
@@ -14,7 +15,7 @@ from pypto.ir.dtype import DataType
 from pypto.ir.expr import Const, Expr, apply, const
 from pypto.ir.tensor import Compute, Operand, TensorType, Value
 
-__all__ = ["PRIMITIVES", "Lowering", "exact_in"]
+__all__ = ["PRIMITIVES", "Lowering", "as_single", "exact_in"]
 
 F16, BF16, F32 = DataType.DT_FP16, DataType.DT_BF16, DataType.DT_FP32
 I8, U8, I16, I32, I64 = (
@@ -45,6 +46,22 @@ def exact_in(dtype: DataType, value: float) -> bool:
         return bool(struct.unpack(code, struct.pack(code, value))[0] == value)
     except OverflowError:
         return False
+
+
+def as_single(scalar: Expr) -> Expr:
+    """The number as a float that rounds to the FP32 number nearest to ``scalar``.
+
+    Torch rounds once. FP64 does not hold every integer beyond 2**53; rounded to the nearest there
+    and again to FP32, some would come out wrong. Rounded to odd they do not.
+    """
+    if not isinstance(scalar, Const) or scalar.kind == "float":
+        return apply("to_float", scalar)
+    magnitude = abs(int(scalar.value))
+    dropped = max(magnitude.bit_length() - 53, 0)
+    kept = magnitude >> dropped
+    if kept << dropped != magnitude:
+        kept |= 1
+    return const(math.copysign(float(kept << dropped), int(scalar.value)))
 
 
 @dataclass(slots=True)
@@ -112,7 +129,7 @@ class Lowering:
         dtype = a.type.dtype
         if not dtype.is_float:
             return self.emit(op, a, scalar)
-        scalar = apply("to_float", scalar)
+        scalar = as_single(scalar)
         known = isinstance(scalar, Const) and exact_in(F16, float(scalar.value))
         if dtype == BF16 or (dtype == F16 and not known):
             return self.in_float(op, a, scalar)
@@ -121,7 +138,7 @@ class Lowering:
     def fill(self, scalar: Expr, dtype: DataType, rank: int) -> Value:
         """A tensor of shape [1, …] that holds ``scalar``."""
         if dtype.is_float:
-            scalar = apply("to_float", scalar)
+            scalar = as_single(scalar)
         return self.emit("fill", scalar, dtype=dtype, shape=(const(1),) * max(rank, 1))
 
     def negative(self, a: Value) -> Value:
