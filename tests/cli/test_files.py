@@ -187,12 +187,12 @@ def test_an_error_of_pypto_while_a_module_is_imported(folder: Path) -> None:
         "  got       3 (int)\n"
         "  help: write pypto.Tensor([3], ...)\n"
     )
-    for command, shown in (("compile", f"{folder}/"), ("run", "")):
+    for command in ("compile", "run"):
         done = _python(folder, command, "importlib/fails.py")
         assert (done.returncode, done.stdout) == (1, "")
         assert done.stderr == (
             "Traceback (most recent call last):\n"
-            f'  File "{shown}importlib/fails.py", line 3, in <module>\n'
+            f'  File "{folder}/importlib/fails.py", line 3, in <module>\n'
             "    pypto.Tensor(3)\n" + message
         )
 

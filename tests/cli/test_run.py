@@ -74,8 +74,8 @@ def test_traceback_begins_in_the_program(tmp_path: Path) -> None:
     [
         (["--dump", "F"], DumpRequest(("ascendc",))),
         (["F", "--dump=tensor,tile"], DumpRequest(("tensor", "tile"))),
-        (["F", "--dump-dir", "d"], DumpRequest(("ascendc",), "d")),
-        (["F", "--dump=all", "--dump-dir=d"], DumpRequest(_dump.LEVELS, "d")),
+        (["F", "--dump-dir", "d"], DumpRequest(("ascendc",), os.path.abspath("d"))),
+        (["F", "--dump=all", "--dump-dir=d"], DumpRequest(_dump.LEVELS, os.path.abspath("d"))),
         (["F", "--", "--dump"], None),
     ],
 )
@@ -161,12 +161,13 @@ def test_a_pipe_is_read_once(tmp_path: Path, kind: str) -> None:
         text=True,
         timeout=60,
     )
-    assert done.stdout == f"__main__ {file} ['{file}', 'a']\n"
+    place = tmp_path / file  # as Python has it: from the root on
+    assert done.stdout == f"__main__ {place} ['{file}', 'a']\n"
     assert done.stderr == (
         "Traceback (most recent call last):\n"
-        f'  File "{file}", line 5, in <module>\n'
+        f'  File "{place}", line 5, in <module>\n'
         "    f()\n"
-        f'  File "{file}", line 4, in f\n'
+        f'  File "{place}", line 4, in f\n'
         "    raise ValueError('no')\n"
         "ValueError: no\n"
     )
@@ -198,3 +199,28 @@ def test_a_pipe_that_holds_no_text(tmp_path: Path) -> None:
         "# -*- coding: latin-1 -*-\n"
     )
     assert done.returncode == 1
+
+
+def test_a_program_that_changes_the_directory(tmp_path: Path) -> None:
+    program = (
+        "import os, sys, pypto, torch\n"
+        "print(sys.argv[0], os.path.isabs(__file__))\n"
+        "os.chdir('/')\n"
+        "@pypto.frontend.jit\n"
+        "def k(x: pypto.Tensor([8], pypto.DT_FP32), out: pypto.Tensor([8], pypto.DT_FP32)):\n"
+        "    out[:] = x + 1\n"
+        "out = torch.empty(8)\n"
+        "k(torch.zeros(8), out)\n"
+        "print(out.sum().item())\n"
+    )
+    (tmp_path / "program.py").write_text(program)
+    (tmp_path / "below").mkdir()
+    done = subprocess.run(
+        [sys.executable, "-m", "pypto", "run", "../program.py", "--dump-dir", "texts"],
+        cwd=tmp_path / "below",
+        capture_output=True,
+        text=True,
+    )
+    assert (done.returncode, done.stderr) == (0, "")
+    assert done.stdout == "../program.py True\n8.0\n"
+    assert [path.name for path in (tmp_path / "below" / "texts").iterdir()] == ["k.cpp"]

@@ -193,4 +193,6 @@ def sample_arguments(description: str | None) -> None:
     why = None if parsed.dump_dir is None else _paths.directory_problem(parsed.dump_dir)
     if why is not None:
         parser.error(f"--dump-dir cannot be used: {parsed.dump_dir}: {why}")
-    _dump.set_request(_dump.DumpRequest(levels, parsed.dump_dir))
+    # From the root on: the sample may change the directory.
+    place = None if parsed.dump_dir is None else _paths.absolute(parsed.dump_dir, "--dump-dir")
+    _dump.set_request(_dump.DumpRequest(levels, place))

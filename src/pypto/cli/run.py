@@ -6,6 +6,7 @@ import importlib.util
 import io
 import linecache
 import os
+import pkgutil
 import runpy
 import sys
 import types
@@ -13,7 +14,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from pypto import _dump
-from pypto._paths import directory_problem
+from pypto._paths import absolute, directory_problem
 from pypto.cli import INTERRUPTED
 from pypto.cli.files import check_text, opening_problem, read_stream
 from pypto.cli.frames import show_exception
@@ -100,14 +101,15 @@ def _read(arguments: Sequence[str]) -> _Plan:
         raise _UsageError("which file?")
     file, *own = rest
     _check_file(file)
-    dump = None
-    if levels is not None or directory is not None:
-        dump = _dump.DumpRequest(_dump.parse_levels(levels or ""), directory)
     why = None if directory is None else directory_problem(directory)
     if why is not None:
         raise _UsageError(
             f"--dump-dir cannot be used: {directory}: {why}; name a directory that you can write"
         )
+    place = None if directory is None else absolute(directory, "--dump-dir")
+    dump = None
+    if levels is not None or directory is not None:
+        dump = _dump.DumpRequest(_dump.parse_levels(levels or ""), place)
     return _Plan(file, (*own, *passed), dump, checked)
 
 
@@ -124,12 +126,24 @@ def _check_file(file: str) -> None:
 def _execute(plan: _Plan, text: bytes | None) -> int:
     """Run the program; its ``text`` where the file can be read only once."""
     sys.argv[:] = [plan.file, *plan.arguments]
-    sys.path.insert(0, os.path.dirname(os.path.abspath(plan.file)))
     try:
-        if text is None:
-            runpy.run_path(plan.file, run_name="__main__")
+        # From the root on, as Python makes it: the program may change the directory.
+        path = absolute(plan.file, "pypto run")
+    except PyptoError as error:
+        print(error, file=sys.stderr)
+        return 1
+    sys.path.insert(0, os.path.dirname(path))
+    try:
+        if text is not None:
+            lines = io.StringIO(importlib.util.decode_source(text)).readlines()
+            # Without a time, linecache takes it as it is: kernels and tracebacks find lines there.
+            linecache.cache[path] = (len(text), None, lines, path)
+            _run_text(path, text)
+        elif path.endswith(".pyc") or pkgutil.get_importer(path) is not None:
+            runpy.run_path(path, run_name="__main__")  # compiled, a directory, an archive
         else:
-            _run_text(plan.file, text)
+            with open(path, "rb") as file:
+                _run_text(path, file.read())
     except SystemExit as leaving:
         return _exit_code(leaving)
     except KeyboardInterrupt:
@@ -141,13 +155,11 @@ def _execute(plan: _Plan, text: bytes | None) -> int:
 
 
 def _run_text(file: str, text: bytes) -> None:
-    """What ``runpy.run_path`` does, which opens a file twice: a pipe is empty by then."""
+    """What ``runpy.run_path`` does, which opens a file twice (a pipe is empty by then), and puts
+    what it is given in ``sys.argv``."""
     module = types.ModuleType("__main__")
     vars(module).update(__file__=file, __cached__=None)
     code = compile(text, file, "exec")
-    lines = io.StringIO(importlib.util.decode_source(text)).readlines()
-    # Without a time, linecache takes it as it is: kernels and tracebacks find their lines there.
-    linecache.cache[file] = (len(text), None, lines, file)
     before = sys.modules["__main__"]
     sys.modules["__main__"] = module
     try:
