@@ -15,6 +15,7 @@ CASES = {
     "gelu": ("bench.operators", "gelu"),
     "softmax": ("bench.operators", "softmax"),
     "tiny": ("bench.operators", "tiny"),
+    "checked": ("bench.checked", "checked"),
 }
 _ROUNDS = {"start": 5, "call": 31}
 
