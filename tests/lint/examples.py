@@ -150,6 +150,12 @@ EXAMPLES: dict[str, list[tuple[str, str]]] = {
             kernel("if ASCEND_IS_AIC {\n    return;\n}\nRelu(b, a, 64);", "__mix__(1, 2)"),
         ),
     ],
+    "sync-unpaired-cross-flag": [
+        (
+            kernel("CrossCoreSetFlag<0, PIPE_MTE3>(4);\nCrossCoreWaitFlag(3);", "__mix__(0, 1)"),
+            kernel("CrossCoreSetFlag<0, PIPE_MTE3>(4);\nCrossCoreWaitFlag(4);", "__mix__(0, 1)"),
+        ),
+    ],
     "sync-unpaired-flag": [
         (
             kernel(_ID + "SetFlag<HardEvent::V_S>(id);\nfloat m = a.GetValue(0);"),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import time
 from pathlib import Path
 
@@ -11,16 +12,28 @@ from pypto import target
 from pypto.lint import check
 from tests.lint.support import KERNELS, file, found, kernel, shown
 
-COMPLETE = sorted(KERNELS.glob("*.cpp"))
+COMPLETE = [*sorted(KERNELS.glob("*.cpp")), *sorted(Path(__file__).parent.glob("kernels/*.cpp"))]
+CALLS = r"^.*(SetFlag|WaitFlag|AllocTensor|EnQue|DeQue|FreeTensor|InitBuffer)\b.*\n"
 
 
 def test_there_are_kernels() -> None:
-    assert len(COMPLETE) >= 4
+    assert len(COMPLETE) >= 6
 
 
 @pytest.mark.parametrize("path", COMPLETE, ids=lambda path: path.stem)
 def test_complete_kernels(path: Path) -> None:
     assert shown(path.read_text()) == ""
+
+
+@pytest.mark.parametrize("path", COMPLETE, ids=lambda path: path.stem)
+def test_kernels_without_one_call(path: Path) -> None:
+    """A line with a call that must have its counterpart is left out, each in turn."""
+    text = path.read_text()
+    calls = list(re.finditer(CALLS, text, re.MULTILINE))
+    assert len(calls) >= 8
+    for call in calls:
+        rules = found(text[: call.start()] + text[call.end() :])
+        assert any(rule.startswith(("sync-", "buffer-")) for rule in rules), call[0]
 
 
 def test_a_rule_is_switched_off_for_a_line() -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from pypto.lint.rule import Rule
-from pypto.lint.rules import OWN, banned, buffers, entry, instructions, names, offsets, sync
+from pypto.lint.rules import OWN, banned, buffers, cross, entry, instructions, names, offsets, sync
 
 __all__ = ["lint_page"]
 
@@ -45,7 +45,7 @@ other rules.
 
 _SECTIONS = (
     ("Kernels and cores", entry.RULES.rules),
-    ("Flags and queues", sync.RULES.rules),
+    ("Flags and queues", (*sync.RULES.rules, *cross.RULES.rules)),
     ("Buffers", buffers.RULES.rules),
     ("Offsets", offsets.RULES.rules),
     ("Instructions", instructions.RULES.rules),

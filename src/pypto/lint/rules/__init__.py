@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pypto.lint.rule import Rule, RuleSet
-from pypto.lint.rules import banned, buffers, entry, instructions, names, offsets, sync
+from pypto.lint.rules import banned, buffers, cross, entry, instructions, names, offsets, sync
 
 __all__ = ["GROUPS", "OWN", "RULES"]
 
@@ -24,6 +24,7 @@ OWN = (
 GROUPS: tuple[RuleSet, ...] = (
     entry.RULES,
     sync.RULES,
+    cross.RULES,
     buffers.RULES,
     offsets.RULES,
     instructions.RULES,

@@ -85,12 +85,13 @@ def _done(walk: Walk) -> None:
 
 
 def _uses(walk: Walk) -> None:
-    made = {site.variable for site in walk.sites.values() if site.kind == "InitBuffer"}
-    unknown = any(
-        site.variable is None for site in walk.sites.values() if site.kind == "InitBuffer"
-    )
+    inits = [site.variable for site in walk.sites.values() if site.kind == "InitBuffer"]
+    made = set(inits)
+    unknown = any(variable is None for variable in inits)
+    # A function of the text that makes what it is given may make any buffer that is passed on.
+    elsewhere = any(variable is not None and variable.kind == "parameter" for variable in inits)
     for variable, uses in walk.buffers.items():
-        passed = any(how == "passed" for how in uses)
+        passed = elsewhere and "passed" in uses
         where = walk.text_type(variable.type)
         if variable not in made and not passed and not unknown:
             walk.report(
