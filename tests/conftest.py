@@ -24,7 +24,7 @@ import pytest
 GOLDEN = Path(__file__).parent / "golden"
 
 # What may be set from outside; the rest of the settings would change what tests see.
-_KEPT = ("PYPTO_COMPILE_TIMEOUT", "PYPTO_NUM_THREADS", "PYPTO_TWIN")
+_KEPT = ("PYPTO_COMPILE_TIMEOUT", "PYPTO_NUM_THREADS", "PYPTO_TWIN", "PYPTO_ASSUME")
 
 _run_cache = pytest.StashKey[str]()
 
@@ -58,6 +58,12 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         default=None,
         help="the build of the twin that kernels run on",
     )
+    parser.addoption(
+        "--assume",
+        action="append",
+        metavar="RULE=CHOICE",
+        help="what a rule of the device that is not known is taken to be; see docs/twin.md",
+    )
 
 
 def pytest_configure(config: pytest.Config) -> None:
@@ -73,6 +79,8 @@ def pytest_configure(config: pytest.Config) -> None:
         os.environ["PYPTO_VERIFY"] = "1"
         if config.getoption("--twin") is not None:
             os.environ["PYPTO_TWIN"] = config.getoption("--twin")
+        if config.getoption("--assume"):
+            os.environ["PYPTO_ASSUME"] = " ".join(config.getoption("--assume"))
 
 
 def pytest_unconfigure(config: pytest.Config) -> None:

@@ -87,6 +87,7 @@ class _Table(Record, eq=False):
     limits: Mapping[str, Any]
     enums: Mapping[str, Mapping[str, int]]
     structs: Mapping[str, Mapping[str, Any]]
+    assumptions: Mapping[str, Mapping[str, Any]]
 
 
 class Target(Record):
@@ -121,6 +122,12 @@ class Target(Record):
     def param_structs(self) -> Mapping[str, Mapping[str, Any]]:
         """Fields of the parameter structs, in constructor order."""
         return _table().structs
+
+    @property
+    def assumptions(self) -> Mapping[str, Mapping[str, Any]]:
+        """Rules of the device that nothing documents: choices (what torch does first), the
+        instructions and operations whose results depend on them, by name."""
+        return _table().assumptions
 
     @property
     def instructions(self) -> Mapping[str, Instruction]:
@@ -216,6 +223,7 @@ def _table() -> _Table:
         MappingProxyType(raw["limits"]),
         MappingProxyType(raw["enums"]),
         MappingProxyType(raw["param_structs"]),
+        MappingProxyType(raw["assumptions"]),
     )
 
 

@@ -39,6 +39,17 @@ def test_arguments_are_the_programs(tmp_path: Path) -> None:
     assert done.returncode == 0
 
 
+def test_assumptions(tmp_path: Path) -> None:
+    file = _program(tmp_path, "import os\nprint(os.environ['PYPTO_ASSUME'])\n")
+    done = _run(file, "--assume", "max_nan=ignore", "--assume=int_add=saturate", cwd=tmp_path)
+    assert (done.stdout, done.returncode) == ("max_nan=ignore int_add=saturate\n", 0)
+    done = _run(file, "--assume=max_nan=maybe", cwd=tmp_path)
+    assert done.returncode == 2
+    assert done.stderr.endswith(
+        "'max_nan=maybe' is not an assumption: write max_nan=propagate or max_nan=ignore\n"
+    )
+
+
 def test_imports_from_the_programs_directory(tmp_path: Path) -> None:
     (tmp_path / "below").mkdir()
     (tmp_path / "below" / "neighbour.py").write_text("VALUE = 5\n")

@@ -22,7 +22,9 @@ from typing import Any, Final, Literal
 import numpy as np
 from filelock import FileLock
 
-Build = Literal["fast", "count", "checked", "shuffled", "naive", "alone"]
+from pypto.target import get
+
+Build = Literal["fast", "count", "checked", "shuffled", "naive", "assumed", "alone"]
 
 PACKAGE: Final = Path(__file__).resolve().parents[2] / "src" / "pypto"
 INCLUDE: Final = PACKAGE / "twin" / "include"
@@ -46,6 +48,8 @@ _KINDS: Final = {
     "checked": ("-DPYPTO_TWIN_CHECKED", "-O1", "-g1", "-fno-omit-frame-pointer"),
     "shuffled": ("-DPYPTO_TWIN_SHUFFLED", "-O1", "-g1", "-fno-omit-frame-pointer"),
     "naive": ("-DPYPTO_TWIN_NAIVE", "-O1"),
+    # Every rule that the device does not state, taken the other way.
+    "assumed": tuple(f"-DPYPTO_ASSUME_{name.upper()}=1" for name in get().assumptions),
 }
 
 VECTOR, CUBE, MIX_0_1, MIX_1_0, MIX_1_1, MIX_1_2 = range(6)

@@ -14,6 +14,7 @@ from importlib.machinery import EXTENSION_SUFFIXES
 
 import pypto
 from pypto._record import Record
+from pypto.build import assume
 from pypto.build.key import digest_tree, entry_key
 from pypto.build.memo import Memo
 from pypto.build.store import CacheStore
@@ -199,16 +200,22 @@ def python_includes() -> list[str]:
     return [path for path in includes if os.path.isdir(path)]
 
 
+def kind_flags(kind: str) -> tuple[str, ...]:
+    """Flags of a build of the twin: a name of :data:`KINDS` and assumptions (:mod:`assume`)."""
+    base, assumptions = assume.split(kind)
+    return (*KINDS[base], *assume.flags(assumptions))
+
+
 def kernel_flags(toolchain: HostToolchain, kind: str) -> tuple[str, ...]:
     """Flags of a kernel's compilation, and therefore of the precompiled header."""
     spared = _SPARED_PASSES if toolchain.kind == "gcc" else ()
-    return (*toolchain.flags, *spared, *KINDS[kind])
+    return (*toolchain.flags, *spared, *kind_flags(kind))
 
 
 def kernel_libraries(toolchain: HostToolchain, kind: str) -> tuple[str, ...]:
     """What a kernel is linked with. The checker and the scheduler of the shuffled build are written
     with the C++ library."""
-    if kind not in ("checked", "shuffled"):
+    if assume.split(kind)[0] not in ("checked", "shuffled"):
         return toolchain.libraries
     return (*(word for word in toolchain.libraries if word != "-nostdlib"), "-lstdc++")
 
@@ -248,7 +255,7 @@ def precompiled_header(store: CacheStore, toolchain: HostToolchain, kind: str = 
         for name, text in ((PRELUDE, _PRELUDE_TEXT), (_SUPPORT_SOURCE, _SUPPORT_TEXT)):
             with open(os.path.join(directory, name), "x", encoding="ascii") as stream:
                 stream.write(text)
-        support = (*toolchain.flags, *KINDS[kind], *_SUPPORT_FLAGS)
+        support = (*toolchain.flags, *kind_flags(kind), *_SUPPORT_FLAGS)
         outputs = [(*support, "-Itwin", _SUPPORT_SOURCE, "-o", SUPPORT)]
         if toolchain.kind == "gcc":
             header = (*kernel_flags(toolchain, kind), "-Itwin", "-x", "c++-header")

@@ -24,7 +24,7 @@ __all__ = ["HELP", "USAGE", "run"]
 
 USAGE = (
     "pypto run FILE [ARGUMENTS ...] [--dump[=LEVELS]] [--dump-dir DIR] [--checked] "
-    "[-- ARGUMENTS ...]"
+    "[--assume RULE=CHOICE ...] [-- ARGUMENTS ...]"
 )
 
 HELP = f"""usage: {USAGE}
@@ -32,6 +32,7 @@ HELP = f"""usage: {USAGE}
 Run FILE as `python FILE` does. `--dump` prints the Ascend C of each kernel that it calls;
 `--dump=tensor,tile,ascendc` (or `all`) selects levels, `--dump-dir DIR` writes files instead.
 `--checked` runs kernels on the checked twin: a broken rule of the device is an error.
+`--assume max_nan=ignore` decides a rule of the device that is not known (docs/twin.md lists them).
 All other arguments, and all that follow `--`, are the program's own.
 """
 
@@ -42,6 +43,7 @@ class _Plan:
     arguments: tuple[str, ...]
     dump: _dump.DumpRequest | None
     checked: bool
+    assumptions: str
 
 
 class _UsageError(Exception):
@@ -69,6 +71,8 @@ def run(arguments: Sequence[str]) -> int:
         return INTERRUPTED
     if plan.checked:
         os.environ["PYPTO_TWIN"] = "checked"
+    if plan.assumptions:
+        os.environ["PYPTO_ASSUME"] = plan.assumptions
     if plan.dump is not None:
         _dump.set_request(plan.dump)
     return _execute(plan, text)
@@ -81,6 +85,7 @@ def _read(arguments: Sequence[str]) -> _Plan:
     levels: str | None = None
     directory: str | None = None
     checked = False
+    assumptions: list[str] = []
     rest: list[str] = []
     while mine:
         word = mine.pop(0)
@@ -89,6 +94,10 @@ def _read(arguments: Sequence[str]) -> _Plan:
             levels = value
         elif word == "--checked":
             checked = True
+        elif option == "--assume":
+            if not equals and not mine:
+                raise _UsageError("--assume needs RULE=CHOICE")
+            assumptions.append(value if equals else mine.pop(0))
         elif option == "--dump-dir":
             if not equals and not mine:
                 raise _UsageError("--dump-dir needs a directory")
@@ -110,7 +119,11 @@ def _read(arguments: Sequence[str]) -> _Plan:
     dump = None
     if levels is not None or directory is not None:
         dump = _dump.DumpRequest(_dump.parse_levels(levels or ""), place)
-    return _Plan(file, (*own, *passed), dump, checked)
+    if assumptions:
+        from pypto.build import assume
+
+        assume.named("fast", " ".join(assumptions))  # says what is wrong with them
+    return _Plan(file, (*own, *passed), dump, checked, " ".join(assumptions))
 
 
 def _check_file(file: str) -> None:

@@ -13,6 +13,7 @@ from pypto import _dump, _options, target
 from pypto._options import Options
 from pypto._options.modes import CompStage, RunMode
 from pypto._traceback import full_tracebacks, outside
+from pypto.build import assume
 from pypto.build.steps import KINDS
 from pypto.elaborate.captures import CapturedRead, Unreadable, evaluate, launcher_rows
 from pypto.error import FeValueError, PyptoError, PyptoGeneralError
@@ -277,11 +278,13 @@ def _covers(known: _Known, request: Request) -> bool:
 
 @functools.cache
 def build_kind() -> str:
-    """Which build of the twin kernels run on: PYPTO_TWIN, read once; ``fast`` by default."""
+    """Which build of the twin kernels run on: PYPTO_TWIN, ``fast`` by default, and the assumptions
+    of PYPTO_ASSUME. Both are read once."""
     kind = os.environ.get("PYPTO_TWIN") or "fast"
     if kind not in KINDS:
         raise FeValueError(f"PYPTO_TWIN must be one of {', '.join(sorted(KINDS))}, got {kind!r}")
-    return kind
+    text = os.environ.get("PYPTO_ASSUME")
+    return assume.named(kind, text) if text else kind
 
 
 def _debug_directory(options: Options) -> str | None:

@@ -125,7 +125,14 @@ inline float to_float(int64_t value, RoundMode mode)
     return value < 0 ? -result : result;
 }
 
-PYPTO_INLINE f32x8 zero_if_nan(f32x8 v) { return as<f32x8>(as<u32x8>(v) & as<u32x8>(v == v)); }
+/* NaN becomes 0 here, or what saturates. */
+PYPTO_INLINE f32x8 zero_if_nan(f32x8 v)
+{
+    if constexpr (assume::cast_nan_largest) {
+        return select(v == v, v, splat(__builtin_inff()));
+    }
+    return as<f32x8>(as<u32x8>(v) & as<u32x8>(v == v));
+}
 
 /* Rounds and saturates to [low, high], both exact in float. */
 PYPTO_INLINE i32x8 to_small_integer(f32x8 v, RoundMode mode, float low, float high)

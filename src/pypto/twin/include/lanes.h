@@ -31,7 +31,7 @@ template <typename V>
 PYPTO_INLINE V larger(V a, V b)
 {
     if constexpr (is_same<V, f32x8>) {
-        return maximum(a, b);
+        return assume::max_nan_ignore ? maximum_number(a, b) : maximum(a, b);
     } else {
         return select_bits(a > b, a, b);
     }
@@ -40,7 +40,7 @@ template <typename V>
 PYPTO_INLINE V smaller(V a, V b)
 {
     if constexpr (is_same<V, f32x8>) {
-        return minimum(a, b);
+        return assume::max_nan_ignore ? minimum_number(a, b) : minimum(a, b);
     } else {
         return select_bits(a < b, a, b);
     }
@@ -50,10 +50,72 @@ template <typename V>
 PYPTO_INLINE V rectify(V v)
 {
     if constexpr (is_same<V, f32x8>) {
-        return greater_of(splat(0.0f), v);
+        return assume::relu_nan_zero ? select(v == v, greater_of(splat(0.0f), v), V{})
+                                     : greater_of(splat(0.0f), v);
     } else {
         return v & (v > V{});
     }
+}
+
+/* The largest integer that has the sign of v, in each lane. */
+template <typename V>
+PYPTO_INLINE V extreme_like(V v)
+{
+    const auto most = wrapping(V{} - 1) >> 1; /* all ones but the sign */
+    return as<V>(wrapping(v >> (sizeof(v[0]) * 8 - 1)) ^ most);
+}
+template <typename V>
+PYPTO_INLINE V sum(V a, V b)
+{
+    const V wrapped = as<V>(wrapping(a) + wrapping(b));
+    if constexpr (assume::int_add_saturate && !is_same<V, f32x8>) {
+        return select_bits(((a ^ wrapped) & (b ^ wrapped)) < V{}, extreme_like(a), wrapped);
+    }
+    return wrapped;
+}
+template <typename V>
+PYPTO_INLINE V difference(V a, V b)
+{
+    const V wrapped = as<V>(wrapping(a) - wrapping(b));
+    if constexpr (assume::int_add_saturate && !is_same<V, f32x8>) {
+        return select_bits(((a ^ b) & (a ^ wrapped)) < V{}, extreme_like(a), wrapped);
+    }
+    return wrapped;
+}
+template <typename V>
+PYPTO_INLINE V product(V a, V b)
+{
+    V result = as<V>(wrapping(a) * wrapping(b));
+    if constexpr (assume::int_mul_saturate && !is_same<V, f32x8>) {
+        const V limit = extreme_like(a ^ b);
+        for (uint32_t i = 0; i < sizeof(V) / sizeof(a[0]); ++i) {
+            const int64_t exact = int64_t{a[i]} * b[i];
+            result[i] = exact == result[i] ? result[i] : limit[i];
+        }
+    }
+    return result;
+}
+/* a * b + c */
+PYPTO_INLINE f32x8 product_sum(f32x8 a, f32x8 b, f32x8 c)
+{
+    if constexpr (assume::multiply_add_once) {
+        f32x8 result{};
+        for (int i = 0; i < 8; ++i) result[i] = __builtin_fmaf(a[i], b[i], c[i]);
+        return result;
+    }
+    return a * b + c;
+}
+PYPTO_INLINE f32x8 elementary(f32x8 v) { return assume::elementary_coarse ? shortened(v, 4) : v; }
+PYPTO_INLINE f32x8 approximate(f32x8 v) { return assume::reciprocal_coarse ? shortened(v, 10) : v; }
+
+/* Operands and results of arithmetic. */
+template <typename V>
+PYPTO_INLINE V normal(V v)
+{
+    if constexpr (assume::subnormal_flush && is_same<V, f32x8>) {
+        return without_subnormals(v);
+    }
+    return v;
 }
 
 /* Function objects of one to three vectors. `ops` is the expression in a, b, c. */
@@ -62,7 +124,8 @@ PYPTO_INLINE V rectify(V v)
         template <typename V>                                                                    \
         PYPTO_INLINE V operator()(V a) const                                                     \
         {                                                                                        \
-            return expression;                                                                   \
+            a = normal(a);                                                                       \
+            return normal(expression);                                                           \
         }                                                                                        \
     };
 #define PYPTO_LANE_2(name, expression)                                                           \
@@ -70,7 +133,9 @@ PYPTO_INLINE V rectify(V v)
         template <typename V>                                                                    \
         PYPTO_INLINE V operator()(V a, V b) const                                                \
         {                                                                                        \
-            return expression;                                                                   \
+            a = normal(a);                                                                       \
+            b = normal(b);                                                                       \
+            return normal(expression);                                                           \
         }                                                                                        \
     };
 #define PYPTO_LANE_3(name, expression)                                                           \
@@ -78,34 +143,37 @@ PYPTO_INLINE V rectify(V v)
         template <typename V>                                                                    \
         PYPTO_INLINE V operator()(V a, V b, V c) const                                           \
         {                                                                                        \
-            return expression;                                                                   \
+            a = normal(a);                                                                       \
+            b = normal(b);                                                                       \
+            c = normal(c);                                                                       \
+            return normal(expression);                                                           \
         }                                                                                        \
     };
 
-PYPTO_LANE_2(AddLanes, as<V>(wrapping(a) + wrapping(b)))
-PYPTO_LANE_2(SubLanes, as<V>(wrapping(a) - wrapping(b)))
-PYPTO_LANE_2(MulLanes, as<V>(wrapping(a) * wrapping(b)))
-PYPTO_LANE_2(DivLanes, a / b)
+PYPTO_LANE_2(AddLanes, sum(a, b))
+PYPTO_LANE_2(SubLanes, difference(a, b))
+PYPTO_LANE_2(MulLanes, product(a, b))
+PYPTO_LANE_2(DivLanes, elementary(a / b))
 PYPTO_LANE_2(MaxLanes, larger(a, b))
 PYPTO_LANE_2(MinLanes, smaller(a, b))
 PYPTO_LANE_2(AndLanes, a & b)
 PYPTO_LANE_2(OrLanes, a | b)
-PYPTO_LANE_2(AddReluLanes, rectify(as<V>(wrapping(a) + wrapping(b))))
-PYPTO_LANE_2(SubReluLanes, rectify(as<V>(wrapping(a) - wrapping(b))))
+PYPTO_LANE_2(AddReluLanes, rectify(sum(a, b)))
+PYPTO_LANE_2(SubReluLanes, rectify(difference(a, b)))
 
 PYPTO_LANE_1(NotLanes, ~a)
 PYPTO_LANE_1(ReluLanes, rectify(a))
 PYPTO_LANE_1(AbsLanes, magnitude(a))
-PYPTO_LANE_1(ExpLanes, simd::exp(a))
-PYPTO_LANE_1(LnLanes, ln(a))
-PYPTO_LANE_1(SqrtLanes, square_root(a))
-PYPTO_LANE_1(RsqrtLanes, splat(1.0f) / square_root(a))
-PYPTO_LANE_1(ReciprocalLanes, splat(1.0f) / a)
+PYPTO_LANE_1(ExpLanes, elementary(simd::exp(a)))
+PYPTO_LANE_1(LnLanes, elementary(ln(a)))
+PYPTO_LANE_1(SqrtLanes, elementary(square_root(a)))
+PYPTO_LANE_1(RsqrtLanes, approximate(splat(1.0f) / square_root(a)))
+PYPTO_LANE_1(ReciprocalLanes, approximate(splat(1.0f) / a))
 
 /* dst (the first operand) is also a source */
-PYPTO_LANE_3(MulAddDstLanes, a + b * c)
-PYPTO_LANE_3(FusedMulAddLanes, b * a + c)
-PYPTO_LANE_3(MulAddReluLanes, rectify(b * a + c))
+PYPTO_LANE_3(MulAddDstLanes, product_sum(b, c, a))
+PYPTO_LANE_3(FusedMulAddLanes, product_sum(b, a, c))
+PYPTO_LANE_3(MulAddReluLanes, rectify(product_sum(b, a, c)))
 
 /* The vector that lanes of T are computed in, and the type of one of its lanes. */
 template <typename T>
@@ -170,20 +238,21 @@ PYPTO_INLINE Element<Register<T>> scalar_of(T value)
         Element<V> scalar;                                                                       \
         PYPTO_INLINE V operator()(V a) const                                                     \
         {                                                                                        \
-            const V s = fill<V>(scalar);                                                         \
-            return expression;                                                                   \
+            const V s = normal(fill<V>(scalar));                                                         \
+            a = normal(a);                                                                       \
+            return normal(expression);                                                           \
         }                                                                                        \
     };
 
-PYPTO_LANE_SCALAR(AddsLanes, as<V>(wrapping(a) + wrapping(s)))
-PYPTO_LANE_SCALAR(MulsLanes, as<V>(wrapping(a) * wrapping(s)))
+PYPTO_LANE_SCALAR(AddsLanes, sum(a, s))
+PYPTO_LANE_SCALAR(MulsLanes, product(a, s))
 PYPTO_LANE_SCALAR(MaxsLanes, larger(s, a))
 PYPTO_LANE_SCALAR(MinsLanes, smaller(s, a))
 PYPTO_LANE_SCALAR(LeakyReluLanes, select(a < V{}, a * s, a))
 
 struct AxpyLanes {
     float scalar;
-    PYPTO_INLINE f32x8 operator()(f32x8 d, f32x8 a) const { return d + a * splat(scalar); }
+    PYPTO_INLINE f32x8 operator()(f32x8 d, f32x8 a) const { return normal(product_sum(a, splat(scalar), d)); }
 };
 
 /* Shifts go in two halves: amounts reach the number of bits, which one C shift may not. */

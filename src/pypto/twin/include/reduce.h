@@ -46,13 +46,19 @@ template <typename T>
 struct Max {
     static constexpr bool indexed = true;
     static PYPTO_INLINE float neutral() { return -__builtin_inff(); }
-    static PYPTO_INLINE f32x8 combine(f32x8 a, f32x8 b) { return maximum(a, b); }
+    static PYPTO_INLINE f32x8 combine(f32x8 a, f32x8 b)
+    {
+        return assume::reduce_nan_ignore ? maximum_number(a, b) : maximum(a, b);
+    }
 };
 template <typename T>
 struct Min {
     static constexpr bool indexed = true;
     static PYPTO_INLINE float neutral() { return __builtin_inff(); }
-    static PYPTO_INLINE f32x8 combine(f32x8 a, f32x8 b) { return minimum(a, b); }
+    static PYPTO_INLINE f32x8 combine(f32x8 a, f32x8 b)
+    {
+        return assume::reduce_nan_ignore ? minimum_number(a, b) : minimum(a, b);
+    }
 };
 
 /* The lower `width` lanes of v combined with the next `width` ones. */

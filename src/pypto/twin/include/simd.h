@@ -111,6 +111,24 @@ PYPTO_INLINE f32x8 greater_of(f32x8 a, f32x8 b)
 PYPTO_INLINE f32x8 maximum(f32x8 a, f32x8 b) { return select(a != a, a, greater_of(a, b)); }
 PYPTO_INLINE f32x8 minimum(f32x8 a, f32x8 b) { return select(a != a, a, less_of(a, b)); }
 
+/* As these, but a number wins over NaN. */
+PYPTO_INLINE f32x8 maximum_number(f32x8 a, f32x8 b) { return select(a != a, b, select(b != b, a, maximum(a, b))); }
+PYPTO_INLINE f32x8 minimum_number(f32x8 a, f32x8 b) { return select(a != a, b, select(b != b, a, minimum(a, b))); }
+
+/* Without the last `bits` bits of the fraction. */
+PYPTO_INLINE f32x8 shortened(f32x8 v, uint32_t bits)
+{
+    const f32x8 cut = as<f32x8>(as<u32x8>(v) & (~uint32_t{0} << bits));
+    return select(v == v, cut, v);
+}
+
+/* Zero of the same sign in place of subnormal numbers. */
+PYPTO_INLINE f32x8 without_subnormals(f32x8 v)
+{
+    const u32x8 bits = as<u32x8>(v);
+    return as<f32x8>(select_bits((bits & 0x7f800000u) == 0u, bits & 0x80000000u, bits));
+}
+
 /* a * b + c, rounded once where the CPU can. For approximations only: instructions whose meaning
  * has two roundings write them out. */
 PYPTO_INLINE f32x8 fma(f32x8 a, f32x8 b, f32x8 c)
@@ -253,6 +271,10 @@ PYPTO_INLINE u16x8 narrow_u16(u32x8 value) { return __builtin_convertvector(valu
 /* float to IEEE binary16, half to even; overflow gives infinity (NUM-CAST-1). */
 PYPTO_INLINE u16x8 to_half(f32x8 value)
 {
+    if constexpr (assume::half_overflow_saturate) {
+        const f32x8 most = splat(65504.0f), inside = greater_of(-most, less_of(most, value));
+        value = select((value == value) & (magnitude(value) != splat(__builtin_inff())), inside, value);
+    }
 #if defined(__F16C__)
     return as<u16x8>(__builtin_ia32_vcvtps2ph256(value, 0));
 #else

@@ -9,6 +9,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "assume.h"
 #include "float16.h"
 
 /* Language keywords. Address spaces do not exist on a CPU; kinds are the wrapper's business. */
