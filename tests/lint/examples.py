@@ -377,6 +377,25 @@ EXAMPLES: dict[str, list[tuple[str, str]]] = {
             kernel("UnaryRepeatParams step;\nstep.dstBlkStride = 1;\nExp(b, a, 64, 4, step);"),
         ),
     ],
+    "operand-alignment": [
+        (kernel("Relu(b, a[3], 64);"), kernel("Relu(b, a[8], 64);")),
+        (
+            kernel("const LocalTensor<half> h = a[4].ReinterpretCast<half>();\nExp(h, h, 64);"),
+            kernel("const LocalTensor<half> h = a[8].ReinterpretCast<half>();\nExp(h, h, 64);"),
+        ),
+        (
+            kernel("WholeReduceMax<float>(b[1], a, 64, 4, 1, 1, 8);"),
+            kernel("WholeReduceMax<float>(b[2], a, 64, 4, 1, 1, 8);"),
+        ),
+    ],
+    "operand-overlap": [
+        (kernel("Tanh<float, false>(a, a, n);"), kernel("Tanh<float, false>(b, a, n);")),
+        (
+            kernel("Cast(a, a.ReinterpretCast<half>(), RoundMode::CAST_NONE, n);"),
+            kernel("Cast(a, b.ReinterpretCast<half>(), RoundMode::CAST_NONE, n);"),
+        ),
+        (kernel("Add(a[8], a, b, 64);"), kernel("Add(a[64], a, b, 64);")),
+    ],
     "unknown-call": [
         (kernel("Subs(b, a, 1.0f, 64);"), kernel("Adds(b, a, -1.0f, 64);")),
         (kernel("a.Resize(4);"), kernel("a.SetSize(4);")),

@@ -5,7 +5,18 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from pypto.lint.rule import Rule
-from pypto.lint.rules import OWN, banned, buffers, cross, entry, instructions, names, offsets, sync
+from pypto.lint.rules import (
+    OWN,
+    banned,
+    buffers,
+    cross,
+    entry,
+    instructions,
+    names,
+    offsets,
+    operands,
+    sync,
+)
 
 __all__ = ["lint_page"]
 
@@ -48,7 +59,7 @@ _SECTIONS = (
     ("Flags and queues", (*sync.RULES.rules, *cross.RULES.rules)),
     ("Buffers", buffers.RULES.rules),
     ("Offsets", offsets.RULES.rules),
-    ("Instructions", instructions.RULES.rules),
+    ("Instructions", (*instructions.RULES.rules, *operands.RULES.rules)),
     ("Names", names.RULES.rules),
     ("Parts of C++", banned.RULES.rules),
     ("The text", OWN),

@@ -80,6 +80,8 @@ class Variable:
     dims: int = 0
     below: Expr | None = None
     """The condition of the loop whose variable it is."""
+    changes: bool = False
+    """Whether something was assigned to it so far."""
 
 
 class Scope:

@@ -335,10 +335,18 @@ class Walk:
         else:
             for child in _children(value):
                 self.visit(child)
+        if kind is nodes.Binary and value.op == "=":  # type: ignore[attr-defined]
+            self._assigned(value)  # type: ignore[arg-type]
         handlers = self._on.get(kind)
         if handlers is not None:
             for handler in handlers:
                 handler(self, value)
+
+    def _assigned(self, value: nodes.Binary) -> None:
+        made = self.field_of(value.left)
+        if made is not None:
+            made.changes = True
+            made.init = value.right
 
     def _call(self, value: nodes.Call) -> None:
         callee = value.callee

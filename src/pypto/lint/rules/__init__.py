@@ -3,7 +3,17 @@
 from __future__ import annotations
 
 from pypto.lint.rule import Rule, RuleSet
-from pypto.lint.rules import banned, buffers, cross, entry, instructions, names, offsets, sync
+from pypto.lint.rules import (
+    banned,
+    buffers,
+    cross,
+    entry,
+    instructions,
+    names,
+    offsets,
+    operands,
+    sync,
+)
 
 __all__ = ["GROUPS", "OWN", "RULES"]
 
@@ -28,6 +38,7 @@ GROUPS: tuple[RuleSet, ...] = (
     buffers.RULES,
     offsets.RULES,
     instructions.RULES,
+    operands.RULES,
     names.RULES,
     banned.RULES,
 )

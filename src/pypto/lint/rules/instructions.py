@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any
 
+from pypto._record import Record
 from pypto.lint import nodes
 from pypto.lint.interface import Form, element
 from pypto.lint.nodes import Expr, Type
@@ -13,7 +14,7 @@ from pypto.lint.scope import SIZES
 from pypto.lint.types import TENSORS, element_of
 from pypto.lint.walk import Walk
 
-__all__ = ["RULES"]
+__all__ = ["RULES", "Match", "match", "size_of"]
 
 _RULES = (
     Rule(
@@ -49,21 +50,52 @@ _RULES = (
 )
 
 
+class Match(Record, eq=False):
+    """A call and the form that it is of: the role and the type of each argument."""
+
+    name: str
+    form: Form
+    roles: tuple[str, ...]
+    kinds: list[Type | None]
+
+
+def _fitting(walk: Walk, found: nodes.Call) -> tuple[str, list[Form]]:
+    """The instruction that is called and its forms of as many arguments; "" for other calls."""
+    callee = found.callee
+    if not isinstance(callee, nodes.Name):
+        return "", []
+    name = callee.name.removeprefix("AscendC::")
+    forms = walk.interface.forms.get(name)
+    if forms is None or walk.find(name) is not None:
+        return "", []
+    count = len(found.args)
+    return name, [form for form in forms if form.fewest <= count <= len(form.roles)]
+
+
+def match(walk: Walk, found: nodes.Call) -> Match | None:
+    """The form that a call is of; None for what is no instruction or has no such form."""
+    name, fitting = _fitting(walk, found)
+    if not fitting:
+        return None
+    kinds = [walk.type(one) for one in found.args]
+    form = next((form for form in fitting if _shaped(walk, form, kinds)), fitting[0])
+    return Match(name, form, _roles(form, len(kinds)), kinds)
+
+
 def _call(walk: Walk, found: nodes.Call) -> None:
     callee = found.callee
     if not isinstance(callee, nodes.Name):
         return
-    name = callee.name.removeprefix("AscendC::")
-    if name in walk.target.param_structs and walk.find(name) is None:
-        _struct(walk, name, found.args)
+    struct = callee.name.removeprefix("AscendC::")
+    if struct in walk.target.param_structs and walk.find(struct) is None:
+        _struct(walk, struct, found.args)
         return
-    forms = walk.interface.forms.get(name)
-    if forms is None or walk.find(name) is not None:
+    name, fitting = _fitting(walk, found)
+    if not name:
         return
-    fitting = [form for form in forms if form.fewest <= len(found.args) <= len(form.roles)]
     if not fitting:
         if not _scalar_form(name, found):
-            _wrong_count(walk, name, found, forms)
+            _wrong_count(walk, name, found, walk.interface.forms[name])
         return
     _templates(walk, name, callee, fitting)
     kinds = [walk.type(one) for one in found.args]
@@ -243,7 +275,7 @@ def _mode(walk: Walk, rule: str, value: Expr, modes: tuple[str, ...], what: str)
 def _values(walk: Walk, name: str, found: nodes.Call, form: Form, kinds: list[Type | None]) -> None:
     facts = form.row.facts
     size = _widest(kinds)
-    source = next((s for k in kinds[1:] if (s := _size(k))), size)
+    source = next((s for k in kinds[1:] if (s := size_of(k))), size)
     if name in ("ShiftLeft", "ShiftRight") and size and len(found.args) > 2:
         amount = walk.fold(found.args[2])
         if isinstance(amount, int):
@@ -266,14 +298,15 @@ def _values(walk: Walk, name: str, found: nodes.Call, form: Form, kinds: list[Ty
             _in_range(walk, value, known, f"{role} of {name}", low, high)
 
 
-def _size(kind: Type | None) -> int:
+def size_of(kind: Type | None) -> int:
+    """Bytes of an element of a tensor; 0 for what is none, or of a type that is not known."""
     name = element_of(kind)
     return 0 if name is None else SIZES.get(name, 0)
 
 
 def _widest(kinds: list[Type | None]) -> int:
     """Bytes of the widest element; 0 where a tensor's type is not known."""
-    sizes = [_size(kind) for kind in kinds if kind is not None and kind.name in TENSORS]
+    sizes = [size_of(kind) for kind in kinds if kind is not None and kind.name in TENSORS]
     return max(sizes) if sizes and all(sizes) else 0
 
 
