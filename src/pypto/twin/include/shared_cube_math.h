@@ -20,51 +20,35 @@ PYPTO_INLINE float to_hf32(float value, bool to_zero)
     return __builtin_bit_cast(float, (bits + below_half) & ~0x1fffu);
 }
 
-/* A row of a fractal as numbers, by type of the factors. */
-template <CubeType type>
-struct Factors {
-    using Sum = float;
-    static constexpr uint32_t kC0 = type == CubeType::f32 ? 8 : 16;
+constexpr uint32_t bits_of(CubeType type)
+{
+    return type == CubeType::i4 ? 4 : type == CubeType::i8 ? 8 : type == CubeType::f32 ? 32 : 16;
+}
+/* Elements of a row of a fractal. */
+constexpr uint32_t c0_of(CubeType type) { return kBlockBytes * 8 / bits_of(type); }
+constexpr uint32_t kMostC0 = c0_of(CubeType::i4);
 
-    PYPTO_INLINE static void get(const uint8_t* row, Sum* out)
-    {
-        for (uint32_t i = 0; i < kC0; ++i) {
-            if constexpr (type == CubeType::f32) {
-                __builtin_memcpy(out + i, row + i * 4, 4);
-                out[i] = state().hf32 ? to_hf32(out[i], state().hf32_to_zero) : out[i];
-            } else {
-                uint16_t bits;
-                __builtin_memcpy(&bits, row + i * 2, 2);
-                out[i] = type == CubeType::f16 ? half_to_float(bits) : bfloat16_to_float(bits);
-            }
+/* A row of a fractal as numbers that sums are made of: float, or integers that wrap. */
+static PYPTO_OUTLINE void get_factors(CubeType type, const uint8_t* row, float* out)
+{
+    for (uint32_t i = 0; i < c0_of(type); ++i) {
+        if (type == CubeType::f32) {
+            __builtin_memcpy(out + i, row + i * 4, 4);
+            out[i] = state().hf32 ? to_hf32(out[i], state().hf32_to_zero) : out[i];
+        } else {
+            uint16_t bits;
+            __builtin_memcpy(&bits, row + i * 2, 2);
+            out[i] = type == CubeType::f16 ? half_to_float(bits) : bfloat16_to_float(bits);
         }
     }
-};
-template <>
-struct Factors<CubeType::i8> {
-    using Sum = uint32_t; /* wraps */
-    static constexpr uint32_t kC0 = 32;
-
-    PYPTO_INLINE static void get(const uint8_t* row, Sum* out)
-    {
-        for (uint32_t i = 0; i < kC0; ++i) {
-            out[i] = static_cast<uint32_t>(static_cast<int8_t>(row[i]));
-        }
+}
+static PYPTO_OUTLINE void get_factors(CubeType type, const uint8_t* row, uint32_t* out)
+{
+    for (uint32_t i = 0; i < c0_of(type); ++i) {
+        const uint32_t nibble = row[i / 2] >> i % 2 * 4 & 15u;
+        out[i] = type == CubeType::i8 ? static_cast<uint32_t>(static_cast<int8_t>(row[i])) : (nibble ^ 8u) - 8u;
     }
-};
-template <>
-struct Factors<CubeType::i4> {
-    using Sum = uint32_t;
-    static constexpr uint32_t kC0 = 64;
-
-    PYPTO_INLINE static void get(const uint8_t* row, Sum* out)
-    {
-        for (uint32_t i = 0; i < kC0; ++i) {
-            const uint32_t value = row[i / 2] >> i % 2 * 4 & 15u;
-            out[i] = (value ^ 8u) - 8u;
-        }
-    }
-};
+}
 
 /* Where the operands of a product are: sizes in elements, pitches in fractals. */
 struct Product {
@@ -93,45 +77,40 @@ struct Product {
 };
 
 /* Adds the products of one fractal of B, `depth` of its C0 in use. */
-template <CubeType type>
-PYPTO_INLINE void add_products(const Product& p, uint32_t strip, uint32_t group, uint32_t depth)
+template <typename Sum>
+PYPTO_HIDDEN PYPTO_OUTLINE void add_products(const Product& p, CubeType type, uint32_t strip, uint32_t group, uint32_t depth)
 {
-    using F = Factors<type>;
-    typename F::Sum b[kFractalRows][F::kC0], columns[F::kC0][kFractalRows];
+    typedef Sum Eight __attribute__((vector_size(32)));
+    Sum factors[kMostC0], columns[kMostC0][kFractalRows];
     for (uint32_t n = 0; n < kFractalRows; ++n) {
-        F::get(p.b_fractal(group, strip) + n * kBlockBytes, b[n]);
-        for (uint32_t k = 0; k < F::kC0; ++k) {
-            columns[k][n] = b[n][k];
+        get_factors(type, p.b_fractal(group, strip) + n * kBlockBytes, factors);
+        for (uint32_t k = 0; k < depth; ++k) {
+            columns[k][n] = factors[k];
         }
     }
     const uint32_t width = p.n - strip * 16 < 16 ? p.n - strip * 16 : 16;
     for (uint32_t row = 0; row < p.m; ++row) {
-        typename F::Sum a[F::kC0], sum[16];
-        F::get(p.a_row(row, group), a);
+        get_factors(type, p.a_row(row, group), factors);
+        Eight sum[2], next[2];
         __builtin_memcpy(sum, p.c_row(strip, row), sizeof sum);
         for (uint32_t k = 0; k < depth; ++k) {
-            for (uint32_t n = 0; n < 16; ++n) {
-                sum[n] += a[k] * columns[k][n];
-            }
+            __builtin_memcpy(next, columns[k], sizeof next);
+            sum[0] += factors[k] * next[0];
+            sum[1] += factors[k] * next[1];
         }
         __builtin_memcpy(p.c_row(strip, row), sum, width * 4);
     }
 }
 
-template <CubeType type>
-PYPTO_INLINE void add_all(const Product& p)
+template <typename Sum>
+PYPTO_INLINE void add_all(const Product& p, CubeType type)
 {
-    constexpr uint32_t c0 = Factors<type>::kC0;
+    const uint32_t c0 = c0_of(type);
     for (uint32_t strip = 0; strip < units(p.n, 16); ++strip) {
         for (uint32_t group = 0; group < units(p.k, c0); ++group) {
-            add_products<type>(p, strip, group, p.k - group * c0 < c0 ? p.k - group * c0 : c0);
+            add_products<Sum>(p, type, strip, group, p.k - group * c0 < c0 ? p.k - group * c0 : c0);
         }
     }
-}
-
-constexpr uint32_t bits_of(CubeType type)
-{
-    return type == CubeType::i4 ? 4 : type == CubeType::i8 ? 8 : type == CubeType::f32 ? 32 : 16;
 }
 
 PYPTO_INLINE void report_product(const Product& p, uint32_t bits, Place c, Place a, Place b, Place bias,
@@ -205,7 +184,7 @@ PYPTO_INLINE void flow_product(const Product& p, uint32_t bits, Place c, Place a
 
 PYPTO_SHARED void multiply(CubeType type, Place c, Place a, Place b, Place bias, const AscendC::MmadParams& params)
 {
-    const uint32_t bits = bits_of(type), c0 = kBlockBytes * 8 / bits;
+    const uint32_t bits = bits_of(type), c0 = c0_of(type);
     const uint32_t k_unit = type == CubeType::f32 && params.kDirectionAlign ? 16 : c0;
     const Product p{c.address,
                     a.address,
@@ -242,12 +221,10 @@ PYPTO_SHARED void multiply(CubeType type, Place c, Place a, Place b, Place bias,
             }
         }
     }
-    switch (type) {
-        case CubeType::f16: return add_all<CubeType::f16>(p);
-        case CubeType::bf16: return add_all<CubeType::bf16>(p);
-        case CubeType::f32: return add_all<CubeType::f32>(p);
-        case CubeType::i8: return add_all<CubeType::i8>(p);
-        default: return add_all<CubeType::i4>(p);
+    if (type == CubeType::i8 || type == CubeType::i4) {
+        add_all<uint32_t>(p, type);
+    } else {
+        add_all<float>(p, type);
     }
 }
 
