@@ -197,7 +197,9 @@ def type_name(dtype: DataType | str) -> str:
 
 
 _D = DataType
-_TYPE_NAMES = {_D.DT_FP16: "half", _D.DT_FP32: "float", _D.DT_DOUBLE: "double"}
+_TYPE_NAMES = {
+    _D.DT_FP16: "half", _D.DT_FP32: "float", _D.DT_DOUBLE: "double", _D.DT_BOOL: "uint8",
+}  # fmt: skip
 
 
 @functools.cache

@@ -7,6 +7,7 @@ import shutil
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -15,6 +16,7 @@ from pypto.build.steps import prepare
 from pypto.build.store import open_store
 from pypto.build.toolchain import find_host_toolchain
 from pypto.cli import main, parameters
+from pypto.elaborate import KernelSource
 
 KERNELS = """
 import pypto
@@ -134,6 +136,37 @@ def test_a_kernel_that_cannot_be_built(folder: Path) -> None:
     assert "broken.py:" in done.stdout
 
 
+def test_a_defect_of_pypto_fails_one_kernel(
+    folder: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Whatever a compilation raises, its kernel has a line, and the others are compiled."""
+    from pypto import compiler
+
+    usual = compiler.compile_kernel
+
+    def broken(source: KernelSource, *rest: Any) -> compiler.Compilation:
+        if source.function.__name__ == "first":
+            raise KeyError("no such row")
+        return usual(source, *rest)
+
+    monkeypatch.chdir(folder)
+    monkeypatch.setattr(sys, "path", [*sys.path])
+    monkeypatch.delitem(sys.modules, "kernels", raising=False)
+    monkeypatch.setattr(compiler, "compile_kernel", broken)
+    assert main(["compile", "kernels.py", "--target", "source", "-j", "1"]) == 1
+    printed, complaints = capsys.readouterr()
+    assert _states(printed) == {"first": "failed", "second": "compiled"}
+    lines = printed.splitlines()
+    assert lines[:2] == ["first   failed  ", "Traceback (most recent call last):"]
+    assert "KeyError: 'no such row'" in lines
+    assert (
+        "This is a defect of pypto, not of the kernel: please report it with the kernel's text."
+        in lines
+    )
+    assert lines[-1] == "2 kernels: 1 compiled, 0 cached, 1 failed"
+    assert complaints == ""
+
+
 def test_source_alone(folder: Path) -> None:
     target = ("--target", "source", "--arch", "ascend910_93", "--output", "made")
     done = _compile(folder, "kernels.py:second", *target)
@@ -192,6 +225,26 @@ def test_a_cache_that_cannot_be_made() -> None:
         "next process. Set PYPTO_CACHE_DIR to a writable directory of your own.\n"
         "other.py:3: UserWarning: of others\n"
     )
+
+
+ACCENTS = """
+import pypto
+
+@pypto.frontend.jit
+def cafe\u0301(e\u0301: pypto.Tensor([pypto.STATIC], pypto.DT_FP32),
+          out: pypto.Tensor([8], pypto.DT_FP32), n\u0303: int):
+    out[:] = e\u0301 * pypto.tensor([n\u0303], pypto.DT_FP32).shape[0]
+"""
+
+
+@pytest.mark.parametrize(("kernel", "x", "n"), [
+    ("cafe\u0301", "e\u0301", "n\u0303"), ("caf\u00e9", "\u00e9", "\u00f1"),
+])  # fmt: skip
+def test_names_in_every_form_of_unicode(folder: Path, kernel: str, x: str, n: str) -> None:
+    (folder / "accents.py").write_text(ACCENTS, encoding="utf-8")
+    given = ("--shape", f"{x}=8", "--value", f"{n}=3", "--target", "source")
+    done = _compile(folder, f"accents.py:{kernel}", *given)
+    assert _states(done.stdout) == {"caf\u00e9": "compiled"}, done.stdout + done.stderr
 
 
 def test_sizes_that_annotations_leave_open(folder: Path) -> None:

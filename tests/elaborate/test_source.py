@@ -7,6 +7,7 @@ import linecache
 import subprocess
 import sys
 import textwrap
+import unicodedata
 import zipfile
 from pathlib import Path
 from typing import Any
@@ -293,6 +294,83 @@ def test_unicode_names_are_compared_in_normal_form(shop: Workshop) -> None:
         "    |                  ^^^^\n"
         "  help: define it, or pass it as a parameter"
     )
+
+
+EVERYWHERE = """
+import math as NAMEm
+NAMEg = 2.0
+class Box:
+    pass
+box = Box()
+box.NAMEa = 3.0
+def NAMEh(t, NAMEp=1.0):
+    return t * NAMEp
+def maker():
+    NAMEc = 4.0
+    def k(NAMEx: T([8], FP32), NAMEo: T([8], FP32)):
+        NAMEl = NAMEx * NAMEg * box.NAMEa
+        NAMEl += NAMEh(NAMEl, NAMEp=5.0) * NAMEc * NAMEm.pi
+        for NAMEi in range(2):
+            NAMEl = NAMEl + NAMEi
+        (NAMEt, *NAMEs) = [NAMEl, dict(NAMEk=6.0)]
+        NAMEn: float = NAMEs[0]["WANTEDk"]
+        NAMEr = NAMEt
+        del NAMEt
+        NAMEo[:] = NAMEh(NAMEr) * NAMEn
+    return k
+k = maker()
+def NAME(x: T([8], FP32), o: T([8], FP32)):
+    o[:] = x
+"""
+
+
+@pytest.mark.parametrize(
+    "written",
+    [
+        "caf\u00e9",
+        "cafe\u0301",
+        "\ufb01",
+        "\u212b",
+        "A\u030a",
+        "\u1112\u1161",
+        "\u2118",
+        "a\u00b7b",
+    ],
+    ids=ascii,
+)
+def test_names_in_every_form_of_unicode(shop: Workshop, written: str) -> None:
+    """The same kernel whatever spelling stands in the text, and Python agrees that it is one."""
+    wanted = unicodedata.normalize("NFKC", written)
+    composed = EVERYWHERE.replace("NAME", wanted).replace("WANTED", wanted)
+    text = EVERYWHERE.replace("NAME", written).replace("WANTED", wanted)
+    assert shop.ir(text) == shop.ir(composed)
+    assert shop.ir(text, wanted) == shop.ir(composed, wanted)
+
+
+def test_private_names_in_every_form_of_unicode(shop: Workshop) -> None:
+    text = """
+        class Cafe\u0301:
+            def k(x: T([8], FP32), o: T([8], FP32)):
+                __e\u0301 = x
+                _\uff3fi = x
+                o[:] = __\u00e9 + __i + __o\u0301
+        k = Caf\u00e9.k
+        """
+    (diagnostic,) = shop.error(text).diagnostics
+    assert diagnostic.message == "name '_Caf\u00e9__\u00f3' is not defined"
+    assert diagnostic.help == (
+        "'__\u00f3' means '_Caf\u00e9__\u00f3' inside the class Caf\u00e9: define that, or use a "
+        "name with one underscore"
+    )
+
+
+def test_errors_name_what_python_names(shop: Workshop) -> None:
+    text = "def k(x: T([8], FP32), oe\u0301: T([8], FP32)):\n    oe\u0301 = x\n    x.se\u0301 = 1\n"
+    first, second = shop.error(text).diagnostics
+    assert first.message == (
+        "assigning to 'o\u00e9' does not write the tensor: it only rebinds the name"
+    )
+    assert second.message.startswith("a kernel cannot set the attribute 's\u00e9' of a tensor")
 
 
 def test_tabs_in_a_caret_line(shop: Workshop) -> None:

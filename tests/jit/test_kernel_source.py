@@ -263,6 +263,18 @@ def test_unicode_names(modules: Modules) -> None:
     assert torch.equal(result(made.加), X + 106)
 
 
+def test_names_with_combining_characters(modules: Modules) -> None:
+    made = modules.make("""
+        def cafe\u0301(t):
+            return t + 107
+
+        @jit
+        def re\u0301sume\u0301(x: T([8], FP32), o: T([8], FP32)):
+            o[:] = cafe\u0301(x)
+    """)
+    assert torch.equal(result(made.résumé), X + 107)
+
+
 def test_text_that_is_hostile_to_templates(modules: Modules) -> None:
     made = modules.make(r'''
         @jit

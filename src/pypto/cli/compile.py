@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import os
 import sys
+import traceback
 from collections.abc import Mapping
 from concurrent.futures import ThreadPoolExecutor, as_completed
 from typing import TYPE_CHECKING, Any
@@ -17,6 +18,7 @@ from pypto.error import ParserError, PyptoError
 
 if TYPE_CHECKING:
     from rich.console import Console
+    from rich.text import Text
 
 __all__ = ["compile_command"]
 
@@ -112,9 +114,13 @@ def _compile_all(
             running[future] = name
         try:
             for future in as_completed(running):
-                name, report = running[future], future.result()
-                counts[report.state] += 1
-                _show(name, width, report, kernels[name], console)
+                name, defect = running[future], future.exception()
+                state = "failed" if defect is not None else future.result().state
+                counts[state] += 1
+                if defect is not None:
+                    _show_defect(name, width, defect, console)
+                else:
+                    _show(name, width, future.result(), kernels[name], console)
                 progress.advance(task)
         except BaseException:  # an interrupt: what has begun is ended, the rest is left
             pool.shutdown(wait=False, cancel_futures=True)
@@ -127,14 +133,34 @@ def _compile_all(
 def _show(name: str, width: int, report: Any, kernel: Any, console: Console) -> None:
     from rich.text import Text
 
-    style = {"compiled": "green", "cached": "cyan", "failed": "bold red"}[report.state]
-    line = Text(f"{name:{width}}  ")
-    line.append(f"{report.state:8}", style)
+    line = _line(name, width, report.state)
     if report.state != "failed":
         line.append(f"  {report.seconds:6.2f} s  {report.key[:12]}  {report.path}")
     console.print(line)
     if report.error is not None:
         console.print(Text(advised(report.error, kernel)))
+
+
+def _line(name: str, width: int, state: str) -> Text:
+    from rich.text import Text
+
+    style = {"compiled": "green", "cached": "cyan", "failed": "bold red"}[state]
+    line = Text(f"{name:{width}}  ")
+    line.append(f"{state:8}", style)
+    return line
+
+
+def _show_defect(name: str, width: int, error: BaseException, console: Console) -> None:
+    """The line of a kernel whose compilation raised what pypto never raises on purpose."""
+    from rich.text import Text
+
+    if not isinstance(error, Exception):
+        raise error
+    console.print(_line(name, width, "failed"))
+    console.print(Text("".join(traceback.format_exception(error)).rstrip()))
+    console.print(
+        "This is a defect of pypto, not of the kernel: please report it with the kernel's text."
+    )
 
 
 def _check_arch(arch: str) -> None:

@@ -13,7 +13,14 @@ from dataclasses import replace
 from typing import Any
 
 from pypto.cli.program import NotPossible
-from pypto.error import Diagnostic, FeTypeError, FeValueError, PyptoError, raise_diagnostics
+from pypto.elaborate.names import normal
+from pypto.error import (
+    Diagnostic,
+    FeError,
+    FeValueError,
+    PyptoError,
+    raise_diagnostics,
+)
 
 if typing.TYPE_CHECKING:
     from pypto.runtime.parameters import Parameter
@@ -80,7 +87,7 @@ def _parameters(kernel: Any) -> tuple[Parameter, ...]:
     function = kernel.__wrapped__
     try:
         return parameters_of(function, functools.partial(place_of, KernelSource.of(function)))
-    except FeTypeError:
+    except FeError:
         return ()
 
 
@@ -104,7 +111,7 @@ def _shape(text: str) -> tuple[str, tuple[int, ...]]:
             raise ValueError
     except ValueError:
         raise _no_shape(text) from None
-    return name, shape
+    return normal(name), shape
 
 
 def _no_shape(text: str) -> NotPossible:
@@ -117,7 +124,7 @@ def _value(text: str) -> tuple[str, str]:
     name, equals, value = text.partition("=")
     if not equals or not name.isidentifier():
         raise NotPossible(f"--value takes NAME=VALUE, got '{text}'")
-    return name, value
+    return normal(name), value
 
 
 def _check_names(

@@ -40,7 +40,9 @@ def kernels_of(text: str) -> dict[str, Any]:
         place, wanted = text, ""
     module = _load(place)
     from pypto._jit import JitFunction
+    from pypto.elaborate.names import normal
 
+    wanted = normal(wanted)
     found = {name: value for name, value in vars(module).items() if isinstance(value, JitFunction)}
     if not found:
         raise NotPossible(f"{place} has no kernel: no function with @pypto.frontend.jit")

@@ -8,6 +8,7 @@ import typing
 from collections.abc import Mapping
 
 from pypto.elaborate.advice import sizes_request, value_request
+from pypto.elaborate.names import normal
 from pypto.elaborate.parse import ParsedFunction, parse
 from pypto.elaborate.source import KernelSource
 from pypto.error import (
@@ -63,16 +64,10 @@ def parameter_span(parsed: ParsedFunction, name: str) -> Span:
     """Where the parameter ``name`` stands, with its annotation."""
     parameters = parsed.node.params
     for param in (*parameters.posonly_params, *parameters.params, *parameters.kwonly_params):
-        if param.name.value == name or _normal(param.name.value) == name:
+        if normal(param.name.value) == name:
             last = param.name if param.annotation is None else param.annotation
             return parsed.between(param.name, last)
     return parsed.head
-
-
-def _normal(name: str) -> str:
-    import unicodedata
-
-    return unicodedata.normalize("NFKC", name)
 
 
 def check_annotations(parsed: ParsedFunction, signature: CallSignature) -> list[Diagnostic]:

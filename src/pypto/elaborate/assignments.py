@@ -66,7 +66,7 @@ def assign(frame: Frame, target: cst.CSTNode, item: Item, source: Span) -> None:
         owner = frame.evaluate(target.value)
         refuse(
             FeError,
-            f"a kernel cannot set the attribute '{target.attr.value}' of {v.describe(owner)}",
+            f"a kernel cannot set the attribute '{identifier(target.attr)}' of {v.describe(owner)}",
             frame.span(target),
             code="F00007",
             help="keep the value in a name of its own",

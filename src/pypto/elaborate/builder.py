@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 
 from pypto.elaborate.diagnostics import refuse
 from pypto.error import DtypeError, FeValueError, ShapeError, Span
+from pypto.ir.dtype import stored_dtypes
 from pypto.ir.expr import Expr, apply, as_int
 from pypto.ir.tensor import (
     Buffer,
@@ -123,6 +124,7 @@ class Builder:
                 got=str(value.type.dtype),
                 help=f"cast the value: {way}" if way else None,
             )
+        self._check_stored(buffer, span)
         sizes, shape = region.sizes, value.type.shape
         unequal = []
         fits = len(shape) <= len(sizes)
@@ -143,3 +145,19 @@ class Builder:
         for size, given in unequal:
             message = f"storing into '{buffer.name}' needs {given} == {size}"
             self.require(apply("eq", given, size), message, span)
+
+    def _check_stored(self, buffer: Buffer, span: Span) -> None:
+        dtype = buffer.type.dtype
+        if dtype in stored_dtypes:
+            return
+        name = dtype.torch_name
+        refuse(
+            DtypeError,
+            f"storing into '{buffer.name}' does not take {dtype} on this target",
+            span,
+            expected=f"one of {', '.join(str(d) for d in sorted(stored_dtypes))}",
+            got=f"{dtype} for '{buffer.name}'",
+            help="a copy needs the bytes alone: annotate DT_UINT8 and pass x.view(torch.uint8)"
+            if name is not None and dtype.bytes == 1
+            else None,
+        )

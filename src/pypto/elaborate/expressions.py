@@ -21,6 +21,7 @@ from pypto.elaborate.diagnostics import Poisoned, refuse
 from pypto.elaborate.iteration import items_of
 from pypto.elaborate.machine import Evaluate, Frame, identifier
 from pypto.elaborate.methods import has_method, refuse_method
+from pypto.elaborate.names import normal
 from pypto.elaborate.scalars import as_number, python_call
 from pypto.elaborate.subscripts import evaluate_subscript
 from pypto.elaborate.tensors import tensor_attribute
@@ -83,10 +84,11 @@ def _name(frame: Frame, node: cst.Name) -> Item:
     help = f"did you mean '{near[0]}'?" if near else "define it, or pass it as a parameter"
     if name in registry.names():
         help = f"did you mean 'pypto.{name}'?"
-    if span.text() != name and span.text().startswith("__"):
-        owner = name.removesuffix(span.text()).lstrip("_")
+    written = normal(span.text())
+    if written != name and written.startswith("__"):
+        owner = name.removesuffix(written).lstrip("_")
         help = (
-            f"'{span.text()}' means '{name}' inside the class {owner}: define that, or use a name "
+            f"'{written}' means '{name}' inside the class {owner}: define that, or use a name "
             "with one underscore"
         )
     refuse(FeNameError, f"name '{name}' is not defined", span, help=help)

@@ -14,7 +14,7 @@ from pypto.elaborate.parse import ParsedFunction, parse
 from pypto.elaborate.source import KernelSource
 from pypto.elaborate.statements import ReturnSignal, execute
 from pypto.elaborate.syntax import check
-from pypto.elaborate.tensors import Argument
+from pypto.elaborate.tensors import Argument, check_format
 from pypto.elaborate.values import Item, Known
 from pypto.error import DtypeError, FeError, FeTypeError, PyptoError, ShapeError, Span
 from pypto.ir.expr import as_int
@@ -181,6 +181,8 @@ def _check_tensor(
     what: str, annotation: TensorAnnotation, item: Value | Buffer, place: Span
 ) -> None:
     got = v.describe(item)
+    if annotation.format is not None:
+        check_format(annotation.format, what, place)
     if annotation.dtype is not None and annotation.dtype != item.type.dtype:
         refuse(DtypeError, f"{what} has another dtype", place, expected=str(annotation), got=got)
     shape = annotation.shape

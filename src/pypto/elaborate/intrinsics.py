@@ -12,7 +12,7 @@ from pypto.elaborate.iteration import items_of, iterator
 from pypto.elaborate.machine import Frame
 from pypto.elaborate.purity import SYMBOLIC
 from pypto.elaborate.scalars import as_number, from_python, python_call
-from pypto.elaborate.tensors import Argument
+from pypto.elaborate.tensors import Argument, check_format
 from pypto.elaborate.values import Item, Known, Scalar, Sequence, is_tensor, scalar
 from pypto.error import FeNotImplementedError, FeTypeError, FeValueError, Span, TileError
 from pypto.ir.dtype import DataType
@@ -21,6 +21,7 @@ from pypto.ir.tensor import Buffer, TensorType, Value
 from pypto.language import builtin
 from pypto.language.annotation import Tensor, TensorAnnotation
 from pypto.language.builtin import Builtin
+from pypto.language.status import TileOpFormat
 
 __all__ = ["call_builtin", "call_pure"]
 
@@ -170,11 +171,24 @@ def _local_tensor(
             FeTypeError, "the dtype of a local tensor is a pypto dtype", given["dtype"][1],
             expected="pypto.DT_FP32, pypto.DT_FP16, ...", got=v.describe(Known(dtype)),
         )  # fmt: skip
+    if "format" in given:
+        _check_format(frame, given["format"])
     builder = frame.context.builder
     label = _label(frame, given, name)
     buffer = Buffer(label, TensorType(dtype, tuple(sizes)), None, span)
     builder.locals.append(buffer)
     return buffer
+
+
+def _check_format(frame: Frame, argument: Argument) -> None:
+    item, span = argument
+    format = frame.python(item, span, "the format of a local tensor")
+    if format is not None and not isinstance(format, TileOpFormat):
+        refuse(
+            FeTypeError, "the format of a local tensor is a pypto.TileOpFormat", span,
+            expected="pypto.TileOpFormat.TILEOP_ND", got=v.describe(Known(format)),
+        )  # fmt: skip
+    check_format(format or TileOpFormat.TILEOP_ND, "a local tensor", span)
 
 
 def _size(frame: Frame, item: Scalar, span: Span) -> Expr:

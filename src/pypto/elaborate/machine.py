@@ -7,7 +7,6 @@ that each chapter of the language stands in a module of its own.
 from __future__ import annotations
 
 import types
-import unicodedata
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, NoReturn
@@ -22,6 +21,7 @@ from pypto.elaborate.builder import Builder
 from pypto.elaborate.captures import CapturedRead, Path, Unreadable
 from pypto.elaborate.diagnostics import Collector, NeedValue, Poisoned, refuse
 from pypto.elaborate.digests import Undigestible, digest
+from pypto.elaborate.names import normal
 from pypto.elaborate.parse import ParsedFunction
 from pypto.elaborate.values import Item, Known, Scalar
 from pypto.error import FeNotImplementedError, FeTypeError, Span
@@ -245,5 +245,4 @@ Execute = Callable[[Frame, Any], None]
 
 def identifier(node: cst.Name) -> str:
     """The name as Python sees it: identifiers are compared in their NFKC form."""
-    text = node.value
-    return text if text.isascii() else unicodedata.normalize("NFKC", text)
+    return normal(node.value)

@@ -7,6 +7,8 @@ from collections.abc import Iterator
 
 import libcst as cst
 
+from pypto.elaborate.names import normal
+
 __all__ = ["mangle"]
 
 
@@ -16,9 +18,10 @@ def mangle(node: cst.FunctionDef, code: types.CodeType) -> None:
     if not owner:
         return
     for name in _names(node):
-        if name.value.startswith("__") and not name.value.endswith("__"):
+        private = normal(name.value)
+        if private.startswith("__") and not private.endswith("__"):
             # The tree is frozen, and a copy would lose the places of its nodes.
-            object.__setattr__(name, "value", f"_{owner}{name.value}")
+            object.__setattr__(name, "value", f"_{owner}{private}")
 
 
 def _class_of(qualified: str) -> str:

@@ -20,6 +20,7 @@ from collections.abc import Iterator, Sequence
 from importlib.machinery import SourceFileLoader
 from typing import Any, NoReturn
 
+from pypto.elaborate.names import normal
 from pypto.error import Diagnostic, FeTypeError, ParserError, SourceText
 
 __all__ = ["KernelSource", "plain_function", "token_digest"]
@@ -250,8 +251,7 @@ def _cut(lines: Sequence[str], code: types.CodeType) -> tuple[int, list[str]] | 
     define: int | None = None
     end: int | None = None
     at_line_start = True
-    named = False
-    expect_name = False
+    name, named = "", False
     try:
         for token in tokenize.generate_tokens(iter(lines[start:]).__next__):
             kind, text, (row, _), (end_row, _), _ = token
@@ -273,28 +273,21 @@ def _cut(lines: Sequence[str], code: types.CodeType) -> tuple[int, list[str]] | 
                 if define is not None and depth == 0 and at_line_start:
                     break  # a body on the line of def has ended
                 if at_line_start and text == "def" and define is None:
-                    define, expect_name = row, True
+                    define = row
                 elif define is None and at_line_start and text != "@":
                     return None
-                elif expect_name:
-                    named, expect_name = _same_name(text, code.co_name), False
+                elif define is not None and not named:
+                    named = text in ("(", "[")
+                    name += "" if named else text.strip()  # tokenize cuts at combining characters
                 at_line_start = False
     except (IndentationError, tokenize.TokenError):
         # The line after the function dedents to a level that only the file's earlier lines know.
         if end is None:
             return None
-    if define is None or end is None or not named:
+    if define is None or end is None or normal(name) != code.co_name:
         return None
     first = start + define
     return first, [line.rstrip("\r\n") for line in lines[first - 1 : start + end]]
-
-
-def _same_name(text: str, name: str) -> bool:
-    if text == name:
-        return True
-    import unicodedata
-
-    return unicodedata.normalize("NFKC", text) == name
 
 
 def _stale(source: KernelSource, lines: Sequence[str]) -> bool:

@@ -115,7 +115,7 @@ def _targets(node: cst.CSTNode) -> Iterator[tuple[str, cst.CSTNode]]:
         yield from _target_names(node.target)
     if isinstance(node, cst.Call) and isinstance(node.func, cst.Attribute):
         owner = node.func.value
-        if isinstance(owner, cst.Name) and node.func.attr.value == "move":
+        if isinstance(owner, cst.Name) and identifier(node.func.attr) == "move":
             yield identifier(owner), node
     if isinstance(node, cst.FunctionDef | cst.ClassDef):
         yield identifier(node.name), node.name

@@ -11,6 +11,7 @@ from collections.abc import Iterator
 
 import libcst as cst
 
+from pypto.elaborate.names import normal
 from pypto.elaborate.parse import ParsedFunction, children
 from pypto.error import Diagnostic, ParserError, UnsupportedSyntaxError
 
@@ -166,7 +167,7 @@ def _head(function: ParsedFunction) -> Iterator[Diagnostic]:
     for param, sign in ((parameters.star_arg, "*"), (parameters.star_kwarg, "**")):
         if isinstance(param, cst.Param):
             help = "list the parameters one by one, or pass a tuple or dict of constants"
-            message = f"a kernel cannot take {sign}{param.name.value}"
+            message = f"a kernel cannot take {sign}{normal(param.name.value)}"
             yield _unsupported(message, function, param.name, help)
     if function.node.asynchronous is not None:
         yield Diagnostic(

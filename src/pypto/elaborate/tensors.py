@@ -23,11 +23,12 @@ from pypto.error import (
 from pypto.ir.dtype import DataType
 from pypto.ir.expr import Const, Expr, const, symbols_of
 from pypto.ir.tensor import Buffer, Operand, TensorType, Value
+from pypto.language.status import TileOpFormat
 from pypto.ops import registry
 from pypto.ops.lowering import as_single
 from pypto.ops.spec import OpCall, OpParam, OpSpec
 
-__all__ = ["Argument", "apply_operation", "tensor_attribute", "write"]
+__all__ = ["Argument", "apply_operation", "check_format", "tensor_attribute", "write"]
 
 Argument = tuple[Item, Span]
 
@@ -63,6 +64,17 @@ def tensor_attribute(frame: Frame, tensor: Value | Buffer, name: str, span: Span
         known = ", ".join((*_PROPERTIES, *_OWN_METHODS, *registry.names()))
         help = f"did you mean '{near}'?" if near else f"a tensor has {known}"
     refuse(FeError, f"a tensor has no attribute '{name}'", span, code="F00007", help=help)
+
+
+def check_format(format: TileOpFormat, what: str, span: Span) -> None:
+    """Refuse tensors that do not lie row by row."""
+    if format is not TileOpFormat.TILEOP_ND:
+        refuse(
+            FeNotImplementedError,
+            f"the format {format.name} of {what} is not available in this version",
+            span,
+            help="leave the format out: tensors lie row by row (TILEOP_ND)",
+        )
 
 
 def load(frame: Frame, item: Value | Buffer, span: Span) -> Value:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import enum
 
-__all__ = ["DataType", "float_dtypes", "integer_dtypes"]
+__all__ = ["DataType", "float_dtypes", "integer_dtypes", "stored_dtypes"]
 
 
 class DataType(enum.IntEnum):
@@ -53,7 +53,7 @@ class DataType(enum.IntEnum):
 
     @property
     def cpp(self) -> str:
-        """Type name in Ascend C."""
+        """Type name in Ascend C. Only stored dtypes have one."""
         return _CPP[self]
 
     @property
@@ -91,7 +91,7 @@ _CPP = {
     _D.DT_INT8: "int8_t", _D.DT_INT16: "int16_t", _D.DT_INT32: "int32_t", _D.DT_INT64: "int64_t",
     _D.DT_UINT8: "uint8_t", _D.DT_UINT16: "uint16_t", _D.DT_UINT32: "uint32_t",
     _D.DT_UINT64: "uint64_t", _D.DT_FP16: "half", _D.DT_BF16: "bfloat16_t", _D.DT_FP32: "float",
-    _D.DT_DOUBLE: "double", _D.DT_BOOL: "bool", _D.DT_INT4: "int4b_t",
+    _D.DT_DOUBLE: "double", _D.DT_BOOL: "uint8_t",  # no instruction takes bool
 }  # fmt: skip
 
 float_dtypes = frozenset({_D.DT_FP16, _D.DT_BF16, _D.DT_FP32, _D.DT_DOUBLE})
@@ -101,3 +101,6 @@ integer_dtypes = frozenset(
         _D.DT_UINT8, _D.DT_UINT16, _D.DT_UINT32, _D.DT_UINT64,
     }
 )  # fmt: skip
+#: What a kernel can read from memory and write to it. The others, of 8 bits and less, belong to
+#: later chips, and the 4-bit ones lie packed.
+stored_dtypes = frozenset(_CPP)

@@ -9,7 +9,7 @@ __all__ = ["SatStatus", "StatusType", "TileOpFormat"]
 
 
 class TileOpFormat(enum.IntEnum):
-    """Storage order of a tensor: row-major, or the cube's fractal order."""
+    """Storage order of a tensor: row-major, or the cube's fractal order (not available yet)."""
 
     TILEOP_ND = 0
     TILEOP_NZ = 1

@@ -7,8 +7,17 @@ from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
 from pypto._record import Record
-from pypto.error import Diagnostic, FeTypeError, ParserError, RtTypeError, shown_file
+from pypto.error import (
+    Diagnostic,
+    FeNotImplementedError,
+    FeTypeError,
+    ParserError,
+    RtTypeError,
+    raise_diagnostics,
+    shown_file,
+)
 from pypto.language.annotation import TensorAnnotation
+from pypto.language.status import TileOpFormat
 
 if TYPE_CHECKING:
     from pypto.elaborate.source import KernelSource
@@ -93,7 +102,8 @@ def parameters_of(
 
     ``where`` is the position that messages name, or what finds it. Strings are evaluated in the
     globals of the function and its closure. Raises FeTypeError for ``*args``, ``**kwargs``,
-    keyword-only and positional-only parameters, and for an annotation that cannot be evaluated.
+    keyword-only and positional-only parameters, and for an annotation that cannot be evaluated;
+    FeNotImplementedError for formats other than ``TILEOP_ND``.
     """
     found = []
     for parameter in inspect.signature(function).parameters.values():
@@ -124,7 +134,25 @@ def parameters_of(
                 where,
             )
         )
+    raise_diagnostics(_format_problems(function.__name__, found))
     return tuple(found)
+
+
+def _format_problems(kernel: str, parameters: list[Parameter]) -> list[Diagnostic]:
+    """Formats of tensors that this version cannot read."""
+    return [
+        Diagnostic(
+            FeNotImplementedError,
+            FeNotImplementedError.default_code,
+            f"the format {p.tensor.format.name} of parameter {p.name!r} of {kernel}() is not "
+            "available in this version",
+            help="leave the format out, and pass the tensor row by row (TILEOP_ND), as torch has "
+            "it",
+            notes=p.notes,
+        )
+        for p in parameters
+        if p.tensor is not None and p.tensor.format not in (None, TileOpFormat.TILEOP_ND)
+    ]
 
 
 def _wrapper(function: Callable[..., Any]) -> str:
