@@ -97,6 +97,7 @@ def use_degraded(root: str | None) -> dict[str, object]:
         "found": found is not None and found.read("kernel.so") == b"binary",
         "rows": rows,
         "warnings": [str(one.message) for one in caught],
+        "places": {one.filename for one in caught},
         "root": str(root_of_entry),
         "mode": stat.S_IMODE(root_of_entry.stat().st_mode),
     }
@@ -106,6 +107,7 @@ def check_degraded(answer: dict[str, object], reason: str) -> None:
     assert answer["built"] == 2  # the entry and the tool, each once
     assert answer["found"] is True and answer["rows"] == 1
     assert answer["mode"] == 0o700
+    assert answer["places"] == {__file__}  # the line of the user, not one of ours
     messages = answer["warnings"]
     assert isinstance(messages, list) and len(messages) == 1
     assert reason in messages[0] and "Set PYPTO_CACHE_DIR" in messages[0]

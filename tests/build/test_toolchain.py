@@ -264,6 +264,9 @@ def test_a_compiler_that_hangs_is_killed_with_its_children(
     script = fake_compiler(tmp_path / "cxx", GNU_VERSION, f"(sleep 2; touch {alive}) & sleep 30")
     error = failing(store, toolchain_for(store, str(script), timeout=0.3))
     assert "stopped after 0.3 seconds (PYPTO_COMPILE_TIMEOUT sets the limit)" in str(error)
+    assert str(error).endswith(
+        "help: give it more time: set PYPTO_COMPILE_TIMEOUT to a larger number of seconds."
+    )
     time.sleep(2.2)
     assert not alive.exists()
 

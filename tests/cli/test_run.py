@@ -101,6 +101,14 @@ def test_dump_options(tmp_path: Path, arguments: list[str], request_: DumpReques
     [
         (["missing.py"], "there is no file missing.py"),
         (["--dump"], "which file?"),
+        (
+            ["--dumpp", "program.py"],
+            "--dumpp is no option of this command; did you mean --dump?",
+        ),
+        (
+            ["-q", "program.py"],
+            "-q is no option of this command; options of the program come after FILE",
+        ),
         (["program.py", "--dump-dir"], "--dump-dir needs a directory"),
         (["program.py", "--dump-dir="], "--dump-dir needs a directory"),
         (

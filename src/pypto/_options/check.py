@@ -5,8 +5,6 @@ from __future__ import annotations
 import difflib
 import enum
 import functools
-import sys
-import warnings
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any, NoReturn, ParamSpec, TypeGuard
 
@@ -87,15 +85,9 @@ def warn_not_yet(option: Option, value: Frozen) -> None:
     if option.state == "not_yet" and value != option.default and option.full_name not in _warned:
         _warned.add(option.full_name)
         message = f"option {option.shown_name} has no effect yet: {option.why}"
-        warnings.warn(message, PyptoWarning, stacklevel=_caller())
+        from pypto._warn import warn
 
-
-def _caller() -> int:
-    """``stacklevel``, seen from the function that calls this, of the first frame outside pypto."""
-    frame, level = sys._getframe(1), 1
-    while frame.f_back is not None and frame.f_globals.get("__name__", "").startswith("pypto."):
-        frame, level = frame.f_back, level + 1
-    return level
+        warn(message, PyptoWarning)
 
 
 def thaw(option: Option, value: Frozen) -> Any:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import threading
-import warnings
 
 from pypto._options.modes import PassConfigKey
 from pypto._record import Record
@@ -105,4 +104,6 @@ def _warn(value: bool) -> None:
     if value and not _warned:
         _warned = True
         message = "configuration of single passes has no effect yet: use compile_debug_mode=1"
-        warnings.warn(message, PyptoWarning, stacklevel=3)
+        from pypto._warn import warn
+
+        warn(message, PyptoWarning)

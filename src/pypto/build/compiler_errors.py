@@ -16,6 +16,7 @@ _INSTALL = (
     "install a C++17 compiler (Debian, Ubuntu: `apt install g++`; Fedora, openEuler: "
     "`dnf install gcc-c++`), or set CXX to one."
 )
+_WAIT = "give it more time: set PYPTO_COMPILE_TIMEOUT to a larger number of seconds."
 _SHOWN_LINES = 20
 _SHOWN_CHARACTERS = 4000
 
@@ -57,6 +58,7 @@ def quoting_advice(cxx: str, executable: Callable[[str], bool]) -> str | None:
 def compiler_error(
     what: str,
     ending: str,
+    timed_out: bool,
     version: str,
     command: str,
     output: str,
@@ -75,13 +77,17 @@ def compiler_error(
         BuildError.default_code,
         f"The C++ compiler failed on {what}: {ending}",
         notes=(*notes, *(shown or ["| (it printed nothing)"])),
-        help="check that the compiler that CXX or PATH names is complete and supports C++17; "
+        help=_WAIT
+        if timed_out
+        else "check that the compiler that CXX or PATH names is complete and supports C++17; "
         "if it is, this is a bug of pypto: please report it with the text above.",
     )
     return CompilerError((diagnostic,), output, command, source)
 
 
-def unusable(command: tuple[str, ...], argument: str, output: str, reason: str) -> BuildError:
+def unusable(
+    command: tuple[str, ...], argument: str, output: str, reason: str, timed_out: bool = False
+) -> BuildError:
     """There is a compiler, and it does not do what was asked."""
     lines = output[:_SHOWN_CHARACTERS].splitlines()[:5] or ["(it printed nothing)"]
     return _build_error(
@@ -90,7 +96,7 @@ def unusable(command: tuple[str, ...], argument: str, output: str, reason: str) 
             f"command   {shlex.join((*command, argument) if argument else command)}",
             *(f"| {line}" for line in lines),
         ),
-        help=_INSTALL,
+        help=_WAIT if timed_out else _INSTALL,
     )
 
 

@@ -174,14 +174,13 @@ def warn_degraded(root: str | None, reason: str) -> None:
         if state.warned:
             return
         state.warned = True
-    import warnings
+    from pypto._warn import warn
 
     where = f"The cache directory {root}" if root is not None else "The pypto cache"
-    warnings.warn(
+    warn(
         f"{where} cannot be used ({reason}); kernels are built in a private temporary directory "
         "and rebuilt in the next process. Set PYPTO_CACHE_DIR to a writable directory of your own.",
         RuntimeWarning,
-        stacklevel=2,
     )
 
 

@@ -301,8 +301,8 @@ def _question(command: tuple[str, ...], argument: str, timeout: float) -> tuple[
     except OSError as error:
         raise unusable(command, argument, "", str(error.strerror or error)) from error
     if not done.ok:
-        printed = done.errors + done.output
-        raise unusable(command, argument, printed, _ending(done, min(timeout, 60.0)))
+        printed, ending = done.errors + done.output, _ending(done, min(timeout, 60.0))
+        raise unusable(command, argument, printed, ending, done.status is None)
     return done.output, done.errors
 
 
@@ -350,6 +350,7 @@ def invoke(
     raise compiler_error(
         what,
         ending,
+        done.status is None,
         toolchain.version,
         shlex.join(command),
         done.output,

@@ -27,6 +27,8 @@ USAGE = (
     "[--assume RULE=CHOICE ...] [-- ARGUMENTS ...]"
 )
 
+_OPTIONS = ("--dump", "--dump-dir", "--checked", "--help")
+
 HELP = f"""usage: {USAGE}
 
 Run FILE as `python FILE` does. `--dump` prints the Ascend C of each kernel that it calls;
@@ -104,6 +106,8 @@ def _read(arguments: Sequence[str]) -> _Plan:
             directory = value if equals else mine.pop(0)
             if not directory:
                 raise _UsageError("--dump-dir needs a directory")
+        elif not rest and word.startswith("-") and not os.path.lexists(word):
+            raise _UsageError(_unknown(word))
         else:
             rest.append(word)
     if not rest:
@@ -124,6 +128,14 @@ def _read(arguments: Sequence[str]) -> _Plan:
 
         assume.named("fast", " ".join(assumptions))  # says what is wrong with them
     return _Plan(file, (*own, *passed), dump, checked, " ".join(assumptions))
+
+
+def _unknown(option: str) -> str:
+    import difflib
+
+    near = difflib.get_close_matches(option.partition("=")[0], _OPTIONS, 1)
+    advice = f"did you mean {near[0]}?" if near else "options of the program come after FILE"
+    return f"{option} is no option of this command; {advice}"
 
 
 def _check_file(file: str) -> None:

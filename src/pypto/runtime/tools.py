@@ -107,7 +107,7 @@ def _launcher_path(lookup: Lookup) -> str | None:
     try:
         return steps.launcher_module(lookup.store, lookup.toolchain)
     except (steps.HeadersMissingError, CompilerError) as error:
-        import warnings
+        from pypto._warn import warn
 
         if isinstance(error, CompilerError):
             advice = f"It printed: {error.output.strip()[:500] or 'nothing'}"
@@ -116,11 +116,10 @@ def _launcher_path(lookup: Lookup) -> str | None:
                 "Install the headers of this Python (Debian, Ubuntu: python3-dev; Fedora, "
                 "openEuler: python3-devel)."
             )
-        warnings.warn(
+        warn(
             f"{error.diagnostics[0].message}. Kernels run all the same, but a call takes tens of "
             f"microseconds more; PYPTO_LAUNCHER=python silences this warning. {advice}",
             PyptoWarning,
-            stacklevel=2,
         )
         return None
 
