@@ -30,6 +30,10 @@ EXAMPLES: dict[str, list[tuple[str, str]]] = {
         ),
         (file('extern "C" __global__ void example(GM_ADDR x) {}\n'), file(_EMPTY)),
         (
+            file("extern __global__ __vector__ void example(GM_ADDR x) {}\n"),
+            file(f'extern "C" {{\n{_EMPTY}}}\n__schedmode__(1) {_EMPTY}'),
+        ),
+        (
             file('extern "C" __global__ __vector__ int example(GM_ADDR x) { return 0; }\n'),
             file(_EMPTY),
         ),

@@ -272,7 +272,7 @@ class Parameter:
 
 @dataclass(slots=True, eq=False)
 class Function:
-    """A function with its marks (``__aicore__``, ``inline``, ``__global__``, ...)."""
+    """A function with its marks: ``__aicore__``, ``inline``, ``extern "C"`` and others."""
 
     name: str
     at: int
@@ -284,7 +284,6 @@ class Function:
     initializers: list[tuple[str, list[Expr]]] = field(default_factory=list)
     body: Block | None = None
     mix: tuple[int, int] | None = None
-    external: bool = False
     defaulted: bool = False
 
 

@@ -47,14 +47,11 @@ class _Parser(Statements):
             self.using()
         elif word == "static_assert":
             self.static_assertion()
-        elif word == "extern" and self.kinds[self.i + 1] == "string":
-            self.i += 2
-            if self.take("{"):
-                while not self.take("}"):
-                    self.end_check("}")
-                    self.guarded(lambda: self._top(True))
-            else:
-                self._member("", None, True)
+        elif word == "extern" and self.words[self.i + 2] == "{":
+            self.i += 3
+            while not self.take("}"):
+                self.end_check("}")
+                self.guarded(lambda: self._top(True))
         else:
             self._member("", self._template(), external)
 
@@ -99,6 +96,8 @@ class _Parser(Statements):
     def _member(self, owner: str, templates: list[Parameter] | None, external: bool) -> None:
         """One declaration at file or class scope."""
         marks, mix = self.marks()
+        if external:
+            marks['extern "C"'] = self.i
         word = self.words[self.i]
         if word in ("class", "struct", "union") and self._defines():
             self._class(templates)
@@ -122,9 +121,7 @@ class _Parser(Statements):
         at = self.i
         name = self._declared_name()
         if self.words[self.i] == "(" and self._is_function():
-            made = Function(
-                name, at, marks, result, [], templates, owner, mix=mix, external=external
-            )
+            made = Function(name, at, marks, result, [], templates, owner, mix=mix)
             self._function(made)
             return
         if result is None:

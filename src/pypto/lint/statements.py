@@ -72,7 +72,10 @@ class Statements(Expressions):
         mix = None
         while True:
             word = self.words[self.i]
-            if word in _MARKS:
+            if word == "extern" and self.kinds[self.i + 1] == "string":
+                marks[f"extern {self.words[self.i + 1]}"] = self.i
+                self.i += 2
+            elif word in _MARKS:
                 marks[word] = self.i
                 self.i += 1
             elif word in _CALLED_MARKS:

@@ -80,7 +80,7 @@ def _form(walk: Walk, made: Function) -> None:
     help = f'write extern "C" __global__ __vector__ void {made.name}(...), or another kind'
     if made.owner:
         walk.report("kernel-entry", at, at, f"kernel '{made.name}' is a member of a class", help)
-    if not (made.external or "extern" in made.marks or made.templates):
+    if not ('extern "C"' in made.marks or made.templates):
         walk.report("kernel-entry", at, at, f"kernel '{made.name}' is not extern \"C\"", help)
     if made.result is None or made.result.name != "void" or made.result.pointers:
         walk.report("kernel-entry", at, at, f"kernel '{made.name}' does not return void", help)
