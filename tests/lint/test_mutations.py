@@ -93,6 +93,18 @@ def wide_strides(text: str) -> Mutants:
             yield text[:start] + "65536" + text[start + len(field[0]) :]
 
 
+def shared_operands(text: str) -> Mutants:
+    """A destination that is the source, where the instruction forbids it."""
+    pattern = r"((?:Sigmoid<\w+, false>|Brcb)\()(\w+), (\w+)"
+    return each(text, pattern, lambda match: f"{match[1]}{match[3]}, {match[3]}")
+
+
+def shifted_operands(text: str) -> Mutants:
+    """The destination of a library function one element further."""
+    pattern = r"((?:Sigmoid<\w+, false>|Brcb|Cast)\()(\w+), "
+    return each(text, pattern, lambda match: f"{match[1]}{match[2]}[1], ")
+
+
 def other_types(text: str) -> Mutants:
     """An operand of a helper function of a type that its instructions do not take."""
     return each(text, r"(?<=const LocalTensor<)\w+(?=>& dst)", lambda match: "uint64_t")
@@ -175,6 +187,8 @@ WAYS: dict[Callable[[str], Mutants], set[str]] = {
     spare_buffers: {"buffer-uninitialised"},
     narrow_offsets: {"offset-32-bit"},
     wide_strides: {"immediate-range"},
+    shared_operands: {"operand-overlap"},
+    shifted_operands: {"operand-alignment"},
     other_types: {"operand-type"},
     unknown_instructions: {"unknown-call"},
     more_arguments: {"argument-count"},
