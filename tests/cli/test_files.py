@@ -175,6 +175,21 @@ def test_a_module_that_ends_the_program(folder: Path, place: str) -> None:
     assert _python(folder, "run", "ends.py").returncode == 3
 
 
+def test_a_file_that_imports_from_its_package(folder: Path) -> None:
+    (folder / "package").mkdir()
+    (folder / "package" / "part.py").write_text("from . import other\n")
+    done = _python(folder, "compile", "package/part.py")
+    assert (done.returncode, done.stdout) == (1, "")
+    assert done.stderr == (
+        "Traceback (most recent call last):\n"
+        f'  File "{folder}/package/part.py", line 1, in <module>\n'
+        "    from . import other\n"
+        "ImportError: attempted relative import with no known parent package\n"
+        "pypto compile: a file that imports from its package is compiled by its module's name: "
+        "pypto compile package.part\n"
+    )
+
+
 def test_an_error_of_pypto_while_a_module_is_imported(folder: Path) -> None:
     """The line of the module is shown, and no line of pypto."""
     text = "import pypto\n\npypto.Tensor(3)\n"

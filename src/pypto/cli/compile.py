@@ -89,6 +89,13 @@ def _show_import_error(error: OfTheModule) -> None:
             'a run should do under `if __name__ == "__main__":`',
             file=sys.stderr,
         )
+    elif isinstance(cause, ImportError) and "no known parent package" in str(cause):
+        parts = os.path.splitext(os.path.normpath(error.place))[0].split(os.sep)
+        print(
+            "pypto compile: a file that imports from its package is compiled by its module's name: "
+            f"pypto compile {'.'.join(parts[-2:])}",
+            file=sys.stderr,
+        )
 
 
 def _compile_all(
