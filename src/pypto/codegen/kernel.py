@@ -233,12 +233,15 @@ class _Writer:
         )
 
     def _argument_bytes(self, host: dict[Symbol, str]) -> list[str]:
-        """Bytes of each tensor argument. A size that no expression of the kernel needs is not known
-        here, and no instruction can depend on it."""
+        """Bytes of each tensor argument, none of one that is not used. A size that no expression of
+        the kernel needs is not known here, and no instruction can depend on it."""
         found = []
         for param in self.program.params:
             if param.buffer is not None:
                 type = param.buffer.type
+                if not (param.read or param.written):
+                    found.append("0")
+                    continue
                 known = [size for size in type.shape if symbols_of(size) <= host.keys()]
                 found.append(host_expression(_product([const(type.dtype.bytes), *known]), host))
         return found
