@@ -5,38 +5,19 @@ from __future__ import annotations
 from pypto.lint import nodes
 from pypto.lint.nodes import Expr, Template, Type
 from pypto.lint.tokens import Tokens
-
-__all__ = ["BUILT_IN", "NO_NAMES", "SPACES", "Expressions", "Unreadable"]
-
-BUILT_IN = frozenset(
-    """void bool char short int long signed unsigned float double half bfloat16_t int4b_t auto
-    int8_t uint8_t int16_t uint16_t int32_t uint32_t int64_t uint64_t size_t ptrdiff_t uintptr_t
-    intptr_t wchar_t float16_t bfloat16 pipe_t event_t""".split()
-)
-_MULTIPLE = frozenset("short int long signed unsigned char double".split())
-SPACES = frozenset("__gm__ __ubuf__ __cbuf__ __ca__ __cb__ __cc__ __fbuf__".split())
-_CASTS = frozenset("static_cast reinterpret_cast const_cast dynamic_cast".split())
-_WORDS = frozenset("new delete throw typeid co_await co_yield".split())
-NO_NAMES = frozenset(
-    """return if else for while do switch case default break continue goto new delete throw sizeof
-    operator try catch typename template this true false nullptr""".split()
+from pypto.lint.words import (
+    ASSIGN,
+    BINDING,
+    BUILT_IN,
+    CASTS,
+    MULTIPLE,
+    NO_NAMES,
+    PREFIX,
+    SPACES,
+    WORDS,
 )
 
-_LEVELS = (
-    ("||",),
-    ("&&",),
-    ("|",),
-    ("^",),
-    ("&",),
-    ("==", "!="),
-    ("<", ">", "<=", ">="),
-    ("<<", ">>"),
-    ("+", "-"),
-    ("*", "/", "%"),
-)
-_BINDING = {op: level for level, ops in enumerate(_LEVELS) for op in ops}
-_ASSIGN = frozenset("= += -= *= /= %= &= |= ^= <<= >>=".split())
-_PREFIX = frozenset(("!", "~", "-", "+", "*", "&", "++", "--"))
+__all__ = ["Expressions", "Unreadable"]
 
 
 class Unreadable(Exception):
@@ -102,9 +83,9 @@ class Expressions:
 
     def _type_name(self) -> tuple[str, tuple[Template, ...] | None]:
         words = self.words
-        if words[self.i] in _MULTIPLE:
+        if words[self.i] in MULTIPLE:
             first = self.i
-            while words[self.i] in _MULTIPLE:
+            while words[self.i] in MULTIPLE:
                 self.i += 1
             return " ".join(words[first : self.i]), None
         if words[self.i] == "decltype":
@@ -200,7 +181,7 @@ class Expressions:
         if word == ">" and self.words[self.i + 1] == ">=" and self.tokens.joined(self.i):
             self.i += 1
             word = ">>="
-        if word in _ASSIGN:
+        if word in ASSIGN:
             self.i += 1
             right = self.initializer()
             return nodes.Binary(left.at, right.end, word, left, right)
@@ -215,7 +196,7 @@ class Expressions:
         words = self.words
         while True:
             op, step = words[self.i], 1
-            binds = _BINDING.get(op)
+            binds = BINDING.get(op)
             if binds is None:
                 return left
             if op == ">":
@@ -224,7 +205,7 @@ class Expressions:
                 if words[self.i + 1] in (">", ">=") and self.tokens.joined(self.i):
                     if words[self.i + 1] == ">=":
                         return left
-                    op, binds, step = ">>", _BINDING[">>"], 2
+                    op, binds, step = ">>", BINDING[">>"], 2
             if binds < level:
                 return left
             self.i += step
@@ -235,7 +216,7 @@ class Expressions:
         at, word = self.i, self.words[self.i]
         kind = self.kinds[at]
         if kind == "mark":
-            if word in _PREFIX:
+            if word in PREFIX:
                 self.i += 1
                 operand = self._unary()
                 return nodes.Unary(at, operand.end, word, operand, False)
@@ -247,7 +228,7 @@ class Expressions:
                 return nodes.Cast(at, operand.end, to, operand, "(")
         elif word == "sizeof" or word == "alignof":
             return self._size_of()
-        elif word in _WORDS:
+        elif word in WORDS:
             self.i += 1
             if word == "delete" and self.take("["):
                 self.need("]")
@@ -327,7 +308,7 @@ class Expressions:
         if word in ("true", "false", "nullptr"):
             self.i += 1
             return nodes.Literal(at, at, word)
-        if word in _CASTS:
+        if word in CASTS:
             self.i += 1
             self.need("<")
             to = self.type()
@@ -338,7 +319,7 @@ class Expressions:
         if word in NO_NAMES and word != "this" and word != "operator":
             raise Unreadable(at, "an expression")
         if word in BUILT_IN or (word in self.types and self.words[self.i + 1] == "{"):
-            to = self.type() if word in _MULTIPLE else Type(self.need_name(), None, at=at, end=at)
+            to = self.type() if word in MULTIPLE else Type(self.need_name(), None, at=at, end=at)
             return self._made(to)
         name, args = self._qualified()
         if self.words[self.i] == "{" and (

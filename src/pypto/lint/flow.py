@@ -12,10 +12,11 @@ from collections.abc import Callable, Hashable, Iterable
 from dataclasses import dataclass, field
 
 from pypto.lint import nodes
+from pypto.lint.calls import Called
 from pypto.lint.nodes import Expr, Function, Statement, Type
 from pypto.lint.scope import Variable
 from pypto.lint.site import Site
-from pypto.lint.walk import Called, Walk
+from pypto.lint.walk import Walk
 
 __all__ = ["Flow", "Frame", "Key", "Path"]
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from pypto.lint.expressions import SPACES, Unreadable
+from pypto.lint.expressions import Unreadable
 from pypto.lint.nodes import (
     Class,
     Declaration,
@@ -20,6 +20,7 @@ from pypto.lint.nodes import (
 )
 from pypto.lint.statements import Statements
 from pypto.lint.tokens import Tokens
+from pypto.lint.words import SPACES
 
 __all__ = ["parse"]
 

@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from pypto.lint import nodes
-from pypto.lint.expressions import BUILT_IN, NO_NAMES, SPACES, Expressions, Unreadable
+from pypto.lint.expressions import Expressions, Unreadable
 from pypto.lint.nodes import Block, Declaration, Declarator, Expr, File, Statement, Type
 from pypto.lint.tokens import Tokens
+from pypto.lint.words import BUILT_IN, NO_NAMES, SPACES
 
 __all__ = ["Statements"]
 

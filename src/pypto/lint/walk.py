@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from pypto.lint import nodes
+from pypto.lint.calls import Called, Facts, matching
+from pypto.lint.expr import by_core, children
 from pypto.lint.interface import Interface, interface
 from pypto.lint.nodes import Class, Expr, File, Function, Statement, Template, Type
 from pypto.lint.rule import Finding, Handler, RuleSet
@@ -16,32 +17,10 @@ from pypto.lint.tokens import Tokens, tokenize
 from pypto.lint.types import Types
 from pypto.target import Target
 
-__all__ = ["Called", "Facts", "Walk"]
+if TYPE_CHECKING:
+    from pypto.lint.match import Match
 
-
-@dataclass(slots=True, eq=False)
-class Called:
-    """A call of a name, where it stands, and the cores that come there (empty: no test).
-
-    ``function``: what it runs, if that is part of the text; ``receiver``: the object whose method
-    it is; ``bound``: the variables that its parameters stand for; ``parted``: a condition that
-    differs between cores and decides whether the call is reached.
-    """
-
-    name: str
-    node: nodes.Call
-    core: str
-    function: Function | None = None
-    receiver: Variable | None = None
-    bound: dict[str, Variable] = field(default_factory=dict)
-    parted: Expr | None = None
-
-
-@dataclass(slots=True, eq=False)
-class Facts:
-    """What a function does, as far as rules about several functions need it."""
-
-    calls: list[Called] = field(default_factory=list)
+__all__ = ["Walk"]
 
 
 class Walk:
@@ -59,6 +38,7 @@ class Walk:
         self.types = Types(file, self.functions)
         self.facts: dict[Function, Facts] = {made: Facts() for made in file.functions}
         self.sites: dict[nodes.Call, Site] = {}
+        self.matches: dict[nodes.Call, Match | None] = {}
         self.buffers: dict[Variable, list[str]] = {}  # queues and buffers, with how each is used
         self.function: Function | None = None
         self.owner: Class | None = None
@@ -245,21 +225,7 @@ class Walk:
 
     def _parting(self, condition: Expr | None) -> Expr | None:
         """``condition``, where it depends on which core evaluates it."""
-        return condition if condition is not None and self._by_core(condition, 8) else None
-
-    def _by_core(self, value: Expr, depth: int) -> bool:
-        if isinstance(value, nodes.Name):
-            if value.name in _CORE_NAMES:
-                return True
-            made = self.find(value.name)
-            init = None if made is None or made.kind != "local" else made.init
-            return init is not None and depth > 0 and self._by_core(init, depth - 1)
-        if isinstance(value, nodes.Call):
-            callee = value.callee
-            if isinstance(callee, nodes.Name) and canonical(callee.name) in _CORE_CALLS:
-                return True
-            return any(self._by_core(one, depth) for one in value.args)
-        return any(self._by_core(one, depth) for one in _children(value))
+        return condition if condition is not None and by_core(condition, self.find) else None
 
     def _expression(self, found: nodes.Expression) -> None:
         self.visit(found.value)
@@ -333,7 +299,7 @@ class Walk:
         if kind is nodes.Call:
             self._call(value)  # type: ignore[arg-type]
         else:
-            for child in _children(value):
+            for child in children(value):
                 self.visit(child)
         if kind is nodes.Binary and value.op == "=":  # type: ignore[attr-defined]
             self._assigned(value)  # type: ignore[arg-type]
@@ -368,7 +334,7 @@ class Walk:
         name = canonical(item.type.name)
         if name not in self.file.classes or self.function is None or item.style == "=":
             return
-        target = _matching(self.file.classes[name].methods, name, len(item.init))
+        target = matching(self.file.classes[name].methods, name, len(item.init))
         if target is not None and not (item.type.pointers or item.type.reference):
             end = item.init[-1].end if item.init else item.at
             callee = nodes.Name(item.type.at, item.type.end, name, item.type.args)
@@ -393,34 +359,21 @@ class Walk:
             owner = self.types.class_of(callee.base)
             if isinstance(callee.base, nodes.Name) and callee.base.name == "this":
                 owner = self.owner
-            return None if owner is None else _matching(owner.methods, callee.name, count)
+            return None if owner is None else matching(owner.methods, callee.name, count)
         if not isinstance(callee, nodes.Name):
             return None
         name = canonical(callee.name)
         owner = self.file.classes.get(name)
         if owner is not None:
-            return _matching(owner.methods, name, count)
+            return matching(owner.methods, name, count)
         if self.owner is not None:
-            found = _matching(self.owner.methods, name, count)
+            found = matching(self.owner.methods, name, count)
             if found is not None:
                 return found
         outside = [
             made for made in self.functions.get(name.rpartition("::")[2], ()) if not made.owner
         ]
-        return _matching(outside, name.rpartition("::")[2], count)
-
-
-def _matching(functions: list[Function], name: str, count: int) -> Function | None:
-    """The function ``name`` that takes ``count`` arguments, one with a body before others."""
-    found = [made for made in functions if made.name == name]
-    if not found:
-        return None
-    fits = [
-        made
-        for made in found
-        if sum(one.default is None for one in made.parameters) <= count <= len(made.parameters)
-    ]
-    return max(fits or found, key=lambda made: made.body is not None)
+        return matching(outside, name.rpartition("::")[2], count)
 
 
 def _leaves(found: Statement) -> bool:
@@ -429,26 +382,6 @@ def _leaves(found: Statement) -> bool:
         found = found.body[-1]
     return isinstance(found, nodes.Return)
 
-
-def _children(value: Expr) -> Iterable[Expr]:
-    reader = _CHILDREN.get(type(value))
-    return () if reader is None else reader(value)
-
-
-_CORE_CALLS = frozenset(("GetBlockIdx", "GetSubBlockIdx"))
-_CORE_NAMES = frozenset(("block_idx", "sub_block_idx"))
-
-_CHILDREN: dict[type, Callable[[Any], Iterable[Expr]]] = {
-    nodes.Member: lambda v: (v.base,),
-    nodes.Index: lambda v: (v.base, v.index),
-    nodes.Unary: lambda v: (v.operand,),
-    nodes.Binary: lambda v: (v.left, v.right),
-    nodes.Ternary: lambda v: (v.condition, v.left, v.right),
-    nodes.Cast: lambda v: (v.operand,),
-    nodes.Brace: lambda v: v.args,
-    nodes.SizeOf: lambda v: () if isinstance(v.of, Type) else (v.of,),
-    nodes.Word: lambda v: () if v.operand is None else (v.operand,),
-}
 
 _STATEMENTS: dict[type, Callable[[Walk, Any], None]] = {
     nodes.Block: Walk._block,

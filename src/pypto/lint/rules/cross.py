@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from pypto.lint.calls import Called
 from pypto.lint.nodes import Function
 from pypto.lint.rule import Rule, RuleSet
-from pypto.lint.walk import Called, Walk
+from pypto.lint.walk import Walk
 
 __all__ = ["RULES"]
 

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from pypto.lint import nodes
+from pypto.lint.calls import Called
 from pypto.lint.interface import ENTRIES, element
 from pypto.lint.nodes import Expr, Function, Type
 from pypto.lint.rule import Rule, RuleSet
 from pypto.lint.scope import SIZES, canonical
-from pypto.lint.walk import Called, Walk
+from pypto.lint.walk import Walk
 
 __all__ = ["RULES"]
 

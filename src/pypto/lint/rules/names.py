@@ -5,13 +5,13 @@ from __future__ import annotations
 import difflib
 
 from pypto.lint import nodes
-from pypto.lint.expressions import BUILT_IN
 from pypto.lint.interface import CONSTANTS, FUNCTIONS, METHODS, NAMES_OF_TYPES
 from pypto.lint.nodes import Class, Function, Template, Type
 from pypto.lint.rule import Rule, RuleSet
 from pypto.lint.rules.banned import HOST
 from pypto.lint.scope import canonical
 from pypto.lint.walk import Walk
+from pypto.lint.words import BUILT_IN
 
 __all__ = ["RULES"]
 

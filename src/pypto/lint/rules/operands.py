@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from pypto._record import Record
 from pypto.lint import nodes
+from pypto.lint.match import Match, match, size_of
 from pypto.lint.nodes import Expr
 from pypto.lint.rule import Rule, RuleSet
-from pypto.lint.rules.instructions import Match, match, size_of
 from pypto.lint.scope import Variable
 from pypto.lint.types import TENSORS
 from pypto.lint.walk import Walk
@@ -39,7 +39,7 @@ class _Place(Record, eq=False):
 
 def _call(walk: Walk, found: nodes.Call) -> None:
     matched = match(walk, found)
-    if matched is None:
+    if matched is None or not matched.forms:
         return
     places = {}
     for role, value, kind in zip(matched.roles, found.args, matched.kinds, strict=True):

@@ -1,0 +1,165 @@
+"""Constants in calls of instructions and in parameter structs are in range."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from pypto.lint import nodes
+from pypto.lint.match import Match, match, size_of
+from pypto.lint.nodes import Expr, Type
+from pypto.lint.rule import Rule, RuleSet
+from pypto.lint.types import TENSORS
+from pypto.lint.walk import Walk
+
+__all__ = ["RULES"]
+
+_RULES = (
+    Rule(
+        "immediate-range",
+        "repeats, masks, counts and fields of parameter structs out of range",
+        "the fields of an instruction are 8 or 16 bits wide: a larger value is cut off",
+    ),
+)
+
+
+def _call(walk: Walk, found: nodes.Call) -> None:
+    matched = match(walk, found)
+    if matched is not None:
+        if matched.forms:
+            _values(walk, matched, found)
+    elif isinstance(found.callee, nodes.Name):
+        struct = found.callee.name.removeprefix("AscendC::")
+        if struct in walk.target.param_structs and walk.find(struct) is None:
+            _struct(walk, struct, found.args)
+
+
+def _values(walk: Walk, matched: Match, found: nodes.Call) -> None:
+    name, form, kinds = matched.name, matched.form, matched.kinds
+    facts = form.row.facts
+    size = _widest(kinds)
+    source = next((s for k in kinds[1:] if (s := size_of(k))), size)
+    if name in ("ShiftLeft", "ShiftRight") and size and len(found.args) > 2:
+        amount = walk.fold(found.args[2])
+        if isinstance(amount, int):
+            _in_range(walk, found.args[2], amount, f"amount of {name}", 0, 8 * size)
+    for role, value in zip(matched.roles, found.args, strict=True):
+        if role not in ("repeat", "mask", "count") and role not in facts.get("strides", ()):
+            continue
+        known = walk.fold(value)
+        if not isinstance(known, int):
+            continue
+        if role == "repeat" and "repeat" in facts:
+            _in_range(walk, value, known, f"repeat of {name}", *facts["repeat"])
+        elif role == "mask" and size and "repeat" in form.roles:
+            lanes = walk.target.limits["repeat_bytes"] // size
+            _in_range(walk, value, known, f"mask of {name} in lanes", 0, lanes)
+        elif role == "count" and "count" in facts:
+            _count(walk, name, value, known, facts["count"]["expr"], source)
+        elif role in facts.get("strides", ()):
+            low, high = _stride(facts["strides"][role])
+            _in_range(walk, value, known, f"{role} of {name}", low, high)
+
+
+def _widest(kinds: list[Type | None]) -> int:
+    """Bytes of the widest element; 0 where a tensor's type is not known."""
+    sizes = [size_of(kind) for kind in kinds if kind is not None and kind.name in TENSORS]
+    return max(sizes) if sizes and all(sizes) else 0
+
+
+def _stride(facts: Mapping[str, Any]) -> tuple[int, int]:
+    if "range" in facts:
+        low, _, high = str(facts["range"]).partition("..")
+        return int(low), int(high)
+    return 0, (1 << int(facts["bits"])) - 1
+
+
+def _in_range(walk: Walk, value: Expr, known: int, what: str, low: int, high: int) -> None:
+    if not low <= known <= high:
+        walk.report(
+            "immediate-range",
+            value.at,
+            value.end,
+            f"{what} is {known}",
+            f"it must be from {low} to {high}",
+        )
+
+
+def _count(walk: Walk, name: str, value: Expr, known: int, rule: str, size: int) -> None:
+    if rule.startswith("count >= "):
+        low = int(rule.rpartition(" ")[2])
+        _in_range(walk, value, known, f"count of {name}", low, (1 << 31) - 1)
+    elif rule.startswith("count*S % ") and size:
+        unit = int(rule.split()[2])
+        if known * size % unit:
+            walk.report(
+                "immediate-range",
+                value.at,
+                value.end,
+                f"{name} of {known} elements of {size} bytes is no whole number of {unit} bytes",
+                f"make it a multiple of {unit // size}"
+                + (", or use DataCopyPad" if name == "DataCopy" else ""),
+            )
+
+
+# --- parameter structs ---
+
+
+def _brace(walk: Walk, found: nodes.Brace) -> None:
+    if found.type is not None:
+        name = found.type.name.removeprefix("AscendC::")
+        if name in walk.target.param_structs:
+            _struct(walk, name, found.args)
+
+
+def _declaration(walk: Walk, found: nodes.Declaration) -> None:
+    for item in found.items:
+        name = item.type.name.removeprefix("AscendC::")
+        if name in walk.target.param_structs and item.style in ("{", "(") and not item.dims:
+            _struct(walk, name, item.init)
+
+
+def _struct(walk: Walk, name: str, args: list[Expr]) -> None:
+    fields = walk.target.param_structs[name]
+    for (field, facts), value in zip(fields.items(), args, strict=False):
+        _field(walk, name, field, facts, value)
+
+
+def _field(walk: Walk, name: str, field: str, facts: Mapping[str, Any], value: Expr) -> None:
+    known = walk.fold(value)
+    if not isinstance(known, int):
+        return
+    values = facts.get("values")
+    if values is not None:
+        if known not in values:
+            shown = " or ".join(map(str, values))
+            walk.report(
+                "immediate-range",
+                value.at,
+                value.end,
+                f"{name}.{field} is {known}",
+                f"it must be {shown}",
+            )
+    elif facts.get("range") is not None:
+        _in_range(walk, value, known, f"{name}.{field} ({facts['unit']})", *facts["range"])
+
+
+def _assigned(walk: Walk, found: nodes.Binary) -> None:
+    left = found.left
+    if found.op == "=" and isinstance(left, nodes.Member):
+        kind = walk.type(left.base)
+        if kind is not None and kind.name in walk.target.param_structs:
+            facts = walk.target.param_structs[kind.name].get(left.name)
+            if facts is not None:
+                _field(walk, kind.name, left.name, facts, found.right)
+
+
+RULES = RuleSet(
+    _RULES,
+    {
+        nodes.Call: _call,
+        nodes.Brace: _brace,
+        nodes.Declaration: _declaration,
+        nodes.Binary: _assigned,
+    },
+)
