@@ -18,12 +18,16 @@ KERNELS = {
     "careless": "o[:] = pypto.exp(x + 1.0)",
     "greedy": "o[:] = x * 2.0",
     "wide": "o[:] = x - 1.0",
+    "hasty": "o[:] = pypto.abs(x)",
+    "spare": "o[:] = x + 3.0",
 }
 # What is replaced in the Ascend C of each, and by what.
 DAMAGE = {
     "careless": (r"PipeBarrier<PIPE_V>\(\);", ""),
     "greedy": (r"GetBlockIdx\(\) \* share", "0 * share"),
     "wide": (r"(const uint32_t count) = .*", r"\1 = args_.step;"),
+    "hasty": (r"Abs\(o, x, count\)", "Abs(o, x, count - 1)"),
+    "spare": (r"(CopyIn[\s\S]*?)count \* sizeof", r"\1(count - 3) * sizeof"),
 }
 X = torch.rand(3000)
 

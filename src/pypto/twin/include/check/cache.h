@@ -93,6 +93,12 @@ inline void Core::uncached(bool read, bool write, const void* address, uint64_t 
     if (!inside(write, Hardware::GM, begin, bytes)) {
         return;
     }
+    if (read) {
+        scalar(false, TPosition::GM, address, bytes);
+    }
+    if (write) {
+        scalar(true, TPosition::GM, address, bytes);
+    }
     if (launch_.cached_lines != 0) {
         dirty_lines(write ? "writes GM" : "reads GM", begin, end, true, write);
         if (write) {
