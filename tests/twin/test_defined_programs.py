@@ -140,9 +140,7 @@ def _run(machine: Kernel, program: list[Step], junk: int) -> tuple[NDArray, list
     steps = np.array(program, dtype=np.int32)
     y = np.zeros(128 * len(program), dtype=np.float32)
     workspace = np.frombuffer(np.random.default_rng(junk).bytes(4 * 256), dtype=np.float32).copy()
-    machine(
-        _X, y, workspace, steps, ctypes.c_uint32(len(program)), ctypes.c_uint32(junk)
-    )
+    machine(_X, y, workspace, steps, ctypes.c_uint32(len(program)), ctypes.c_uint32(junk))
     found = [text for rule, _, text, *_ in machine.report() if rule.startswith("undefined-")]
     return y.view(np.uint32), found
 

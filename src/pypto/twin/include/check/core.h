@@ -151,6 +151,7 @@ public:
     void undefine(Undefined why, TPosition position, const void* address, uint64_t bytes, uint32_t rows,
                   uint64_t pitch);
     void clear_values();
+    void spoil(TPosition position, uint64_t address, uint64_t bytes);
     void move(TPosition dst, const void* to, uint64_t to_pitch, TPosition src, const void* from,
               uint64_t from_pitch, uint64_t bytes, uint32_t rows, bool accumulates);
     void lanes(const Instruction& instruction, const Operand<uint8_t>* operands, uint32_t repeats,

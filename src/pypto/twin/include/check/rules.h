@@ -287,6 +287,9 @@ private:
             broken("tmp-size", "the buffer for intermediate results has " + std::to_string(call_.scratch.held) +
                                    " bytes; it needs " + std::to_string(needed), &call_.scratch);
         }
+        if (!row_.tmp_aliases) {
+            core_.spoil(call_.scratch.position, call_.scratch.address, std::min(needed, call_.scratch.held));
+        }
     }
 
     /* The destination against each source. */

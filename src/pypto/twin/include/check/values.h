@@ -72,6 +72,13 @@ inline void Core::undefine(Undefined why, TPosition position, const void* addres
     }
 }
 
+/* A function of the library, about to run, leaves what it likes in its temporary buffer. */
+inline void Core::spoil(TPosition position, uint64_t address, uint64_t bytes)
+{
+    site_ = here();
+    undefine(Undefined::scratch, position, reinterpret_cast<const void*>(address), bytes, 1, 0);
+}
+
 inline void Core::assign(TPosition position, const void* address, uint64_t bytes, Origin origin)
 {
     const Values to = values_at(position, address, bytes);
