@@ -22,6 +22,13 @@ _TIMES = 100.0
 """How much longer than on the fast twin it may take on more."""
 
 
+_MEANINGS: dict[Callable[..., object], Callable[..., torch.Tensor]] = {
+    kernels.add: torch.add,
+    kernels.gelu: lambda x: 0.5 * x * (1 + torch.tanh(0.79788 * (x + 0.044715 * x**3))),
+    kernels.softmax: lambda x: torch.softmax(x, -1),
+}
+
+
 def checked(rounds: int) -> Result:
     """add, GELU and softmax on 4 KiB to 16 MiB, on both twins in turn."""
     contenders: list[Contender] = []
@@ -30,10 +37,11 @@ def checked(rounds: int) -> Result:
         on_fast, on_checked = (_kernel(function, twin) for twin in ("fast", "checked"))
         for rows, size in _ROWS.items():
             tensors = [torch.rand(rows, kernels.COLUMNS) for _ in range(inputs)]
+            expected = _MEANINGS[function](*tensors)
             fast = f"{function.__name__} of {size}, fast"
-            contenders.append(_contender(fast, on_fast, tensors))
+            contenders.append(_contender(fast, on_fast, tensors, expected))
             slow = f"{function.__name__} of {size}, checked"
-            contenders.append(_contender(slow, on_checked, tensors))
+            contenders.append(_contender(slow, on_checked, tensors, expected))
             goals.append(Goal(slow, _SECONDS) if rows < 256 else Goal(slow, _TIMES, fast))
     timings = compare(contenders, rounds)
     title = "a call on the checked twin, compilation apart"
@@ -57,5 +65,12 @@ def _kernel(function: Callable[..., object], twin: str) -> Callable[..., object]
     return kernel
 
 
-def _contender(name: str, kernel: Callable[..., object], tensors: list[torch.Tensor]) -> Contender:
-    return Contender(name, partial(kernel, *tensors, torch.zeros_like(tensors[0])))
+def _contender(
+    name: str, kernel: Callable[..., object], tensors: list[torch.Tensor], expected: torch.Tensor
+) -> Contender:
+    out = torch.zeros_like(expected)
+
+    def check() -> None:
+        torch.testing.assert_close(out, expected, rtol=2e-5, atol=1e-5)
+
+    return Contender(name, partial(kernel, *tensors, out), check)
