@@ -20,6 +20,8 @@ KERNELS = {
     "wide": "o[:] = x - 1.0",
     "hasty": "o[:] = pypto.abs(x)",
     "spare": "o[:] = x + 3.0",
+    "askew": "o[:] = pypto.exp(x)",
+    "cramped": "o[:] = pypto.tanh(x)",
 }
 # What is replaced in the Ascend C of each, and by what.
 DAMAGE = {
@@ -28,6 +30,8 @@ DAMAGE = {
     "wide": (r"(const uint32_t count) = .*", r"\1 = args_.step;"),
     "hasty": (r"Abs\(o, x, count\)", "Abs(o, x, count - 1)"),
     "spare": (r"(CopyIn[\s\S]*?)count \* sizeof", r"\1(count - 3) * sizeof"),
+    "askew": (r"Exp\((\w+), (\w+), count\)", r"Exp(\1, \2[1], count - 1)"),
+    "cramped": (r"GetWithOffset<uint8_t>\(8192", "GetWithOffset<uint8_t>(128"),
 }
 X = torch.rand(3000)
 
