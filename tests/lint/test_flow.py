@@ -64,6 +64,22 @@ QUIET = {
     "a flag that depends on the iteration": kernel(
         loop(when("i > 0", WAIT) + when("i + 1 < n", SET))
     ),
+    "two buffers in turn, by index": kernel(
+        "event_t ids[2] = {EVENT_ID0, EVENT_ID1};\n"
+        + SET
+        + SET.replace("ID0", "ID1")
+        + loop(WAIT.replace("EVENT_ID0", "ids[i % 2]") + SET.replace("EVENT_ID0", "ids[i % 2]"))
+        + WAIT
+        + WAIT.replace("ID0", "ID1")
+    ),
+    "two buffers in turn, by a variable": kernel(
+        "int32_t id = 0;\n" + SET + loop(WAIT.replace("EVENT_ID0", "id") + "id ^= 1;\n")
+    ),
+    "ids as arguments": kernel(
+        "Set(EVENT_ID3);\nWaitFor(3);",
+        before="__aicore__ inline void Set(int32_t a) { SetFlag<HardEvent::V_S>(a); }\n"
+        "__aicore__ inline void WaitFor(int32_t b) { WaitFlag<HardEvent::V_S>(b); }\n",
+    ),
     "one condition, asked twice": kernel(when("n > 7", SET) + when("n > 7", WAIT)),
     "a helper that returns early, before it takes anything": kernel(
         "Use(in, n);\nin.HasIdleBuffer();".replace("Use", QUEUE + "Use"),
@@ -106,6 +122,14 @@ LOUD = {
     ),
     "a flag with another id": (
         kernel(SET + "WaitFlag<HardEvent::V_MTE2>(EVENT_ID1);\n"),
+        ["sync-unpaired-flag", "sync-unpaired-flag"],
+    ),
+    "other ids as arguments": (
+        kernel(
+            "Set(EVENT_ID3);\nWaitFor(4);",
+            before="__aicore__ inline void Set(int32_t a) { SetFlag<HardEvent::V_S>(a); }\n"
+            "__aicore__ inline void WaitFor(int32_t b) { WaitFlag<HardEvent::V_S>(b); }\n",
+        ),
         ["sync-unpaired-flag", "sync-unpaired-flag"],
     ),
     "a helper that does not wait": (

@@ -16,8 +16,8 @@ class Called:
     """A call of a name, where it stands, and the cores that come there (empty: no test).
 
     ``function``: what it runs, if that is part of the text; ``receiver``: the object whose method
-    it is; ``bound``: the variables that its parameters stand for; ``parted``: a condition that
-    differs between cores and decides whether the call is reached.
+    it is; ``bound`` and ``numbers``: variables and constants that its parameters stand for;
+    ``parted``: a condition that differs between cores and decides whether the call is reached.
     """
 
     name: str
@@ -26,6 +26,7 @@ class Called:
     function: Function | None = None
     receiver: Variable | None = None
     bound: dict[str, Variable] = field(default_factory=dict)
+    numbers: dict[str, int] = field(default_factory=dict)
     parted: Expr | None = None
 
 

@@ -1,4 +1,4 @@
-"""Parts of expressions, and whether they depend on the core."""
+"""Parts of expressions and statements, and whether they depend on the core."""
 
 from __future__ import annotations
 
@@ -6,10 +6,10 @@ from collections.abc import Callable, Iterable
 from typing import Any
 
 from pypto.lint import nodes
-from pypto.lint.nodes import Expr, Type
+from pypto.lint.nodes import Expr, Statement, Type
 from pypto.lint.scope import Variable, canonical
 
-__all__ = ["by_core", "children"]
+__all__ = ["by_core", "children", "leaves"]
 
 _CORE_CALLS = frozenset(("GetBlockIdx", "GetSubBlockIdx"))
 _CORE_NAMES = frozenset(("block_idx", "sub_block_idx"))
@@ -50,3 +50,10 @@ _CHILDREN: dict[type, Callable[[Any], Iterable[Expr]]] = {
     nodes.SizeOf: lambda v: () if isinstance(v.of, Type) else (v.of,),
     nodes.Word: lambda v: () if v.operand is None else (v.operand,),
 }
+
+
+def leaves(found: Statement) -> bool:
+    """Whether control does not come behind ``found``."""
+    while isinstance(found, nodes.Block) and found.body:
+        found = found.body[-1]
+    return isinstance(found, nodes.Return)

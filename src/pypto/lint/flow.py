@@ -45,6 +45,7 @@ class Frame:
     instance: Hashable
     keys: dict[str, Key] = field(default_factory=dict)
     types: dict[str, Type] = field(default_factory=dict)
+    numbers: dict[str, int] = field(default_factory=dict)
     returned: list[Path] = field(default_factory=list)
     left: list[Path] = field(default_factory=list)
     looping: int = 0
@@ -112,6 +113,7 @@ class Flow:
         for parameter, argument in zip(target.templates or (), given or (), strict=False):
             if isinstance(argument, Type):
                 made.types[parameter.name] = frame.types.get(argument.name, argument)
+        made.numbers = one.numbers
         for name, variable in one.bound.items():
             key = self.key(variable, frame)
             if key is not None:

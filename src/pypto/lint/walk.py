@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from pypto.lint import nodes
 from pypto.lint.calls import Called, Facts, matching
-from pypto.lint.expr import by_core, children
+from pypto.lint.expr import by_core, children, leaves
 from pypto.lint.interface import Interface, interface
 from pypto.lint.nodes import Class, Expr, File, Function, Statement, Template, Type
 from pypto.lint.rule import Finding, Handler, RuleSet
@@ -15,6 +15,7 @@ from pypto.lint.scope import Number, Variable, canonical, fold, number
 from pypto.lint.site import Site
 from pypto.lint.tokens import Tokens, tokenize
 from pypto.lint.types import Types
+from pypto.lint.words import ASSIGN
 from pypto.target import Target
 
 if TYPE_CHECKING:
@@ -92,6 +93,9 @@ class Walk:
 
     def run(self) -> list[Finding]:
         outer = self.types.scope.blocks[0]
+        for number_ in range(8):
+            name = f"EVENT_ID{number_}"
+            outer[name] = Variable(name, "global", Type("int32_t"), 0, number_)
         self._macros(outer)
         for name, values in self.file.enums.items():
             self._enum(name, values)
@@ -211,13 +215,13 @@ class Walk:
         core, parted = self.core, self.parted
         for one in found.body:
             self._statement(one)
-            if isinstance(one, nodes.If) and not one.kind and _leaves(one.then):
+            if isinstance(one, nodes.If) and not one.kind and leaves(one.then):
                 self.parted = self.parted or self._parting(one.condition)
             if (
                 isinstance(one, nodes.If)
                 and one.kind
                 and one.otherwise is None
-                and _leaves(one.then)
+                and leaves(one.then)
             ):
                 self.core = "AIC" if one.kind.endswith("AIV") else "AIV"
         self.core, self.parted = core, parted
@@ -301,18 +305,22 @@ class Walk:
         else:
             for child in children(value):
                 self.visit(child)
-        if kind is nodes.Binary and value.op == "=":  # type: ignore[attr-defined]
-            self._assigned(value)  # type: ignore[arg-type]
+        if isinstance(value, nodes.Binary):
+            if value.op in ASSIGN:
+                self._assigned(value.op, value.left, value.right)
+        elif isinstance(value, nodes.Unary) and value.op in ("++", "--"):
+            self._assigned(value.op, value.operand, None)
         handlers = self._on.get(kind)
         if handlers is not None:
             for handler in handlers:
                 handler(self, value)
 
-    def _assigned(self, value: nodes.Binary) -> None:
-        made = self.field_of(value.left)
+    def _assigned(self, op: str, left: Expr, right: Expr | None) -> None:
+        made = self.field_of(left)
         if made is not None:
             made.changes = True
-            made.init = value.right
+            if op == "=":
+                made.init = right
 
     def _call(self, value: nodes.Call) -> None:
         callee = value.callee
@@ -350,7 +358,10 @@ class Walk:
             found.receiver = self.field_of(callee.base)
         for parameter, value in zip(target.parameters, found.node.args, strict=False):
             variable = self.field_of(value)
-            if variable is not None:
+            known = self.fold(value)
+            if isinstance(known, int):
+                found.numbers[parameter.name] = known
+            elif variable is not None:
                 found.bound[parameter.name] = variable
 
     def called(self, callee: Expr, count: int) -> Function | None:
@@ -374,13 +385,6 @@ class Walk:
             made for made in self.functions.get(name.rpartition("::")[2], ()) if not made.owner
         ]
         return matching(outside, name.rpartition("::")[2], count)
-
-
-def _leaves(found: Statement) -> bool:
-    """Whether control does not come behind ``found``."""
-    while isinstance(found, nodes.Block) and found.body:
-        found = found.body[-1]
-    return isinstance(found, nodes.Return)
 
 
 _STATEMENTS: dict[type, Callable[[Walk, Any], None]] = {

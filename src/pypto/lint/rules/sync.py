@@ -79,7 +79,7 @@ def _flag(
         while isinstance(value, nodes.Cast):
             value = value.operand
         known = walk.fold(value)
-        number = known if isinstance(known, int) else _named_id(value)
+        number = known if isinstance(known, int) else None
         variable = walk.field_of(value)
         most = 7 if "TPipe" in walk.tokens.words else 5
         if number is not None and not 0 <= number <= most:
@@ -93,13 +93,6 @@ def _flag(
     if event is None and base is not None:
         event = Type(walk.text(base))  # TQueSync: the object stands for its pair of pipes
     walk.sites[found] = Site(callee.name, found, variable, base, event, number)
-
-
-def _named_id(value: Expr) -> int | None:
-    if isinstance(value, nodes.Name) and value.name.startswith("EVENT_ID"):
-        digits = value.name.removeprefix("EVENT_ID")
-        return int(digits) if digits.isdigit() else None
-    return None
 
 
 # --- on every path ---
@@ -135,13 +128,11 @@ class _Balance:
                 path.state.pop((part, queue), None)
 
     def _flag(self, flow: Flow, path: Path, frame: Frame, site: Site) -> None:
-        if site.number is not None:
-            id_: object = site.number
-        elif site.variable is not None:
-            id_ = flow.key(site.variable, frame) or ("variable", site.variable.name)
-        else:
-            id_ = self.walk.text(site.node.args[0]) if site.node.args else ""
         event = flow.event(site.event, frame)
+        id_ = _id(flow, frame, site)
+        if id_ is None:
+            flow.given_up.add(("flag", event))  # any flag of this event
+            return
         key: Key = ("flag", event, id_)
         held = path.state.get(key, 0)
         if site.kind == "SetFlag" and held:
@@ -258,6 +249,18 @@ class _Balance:
                 )
 
 
+def _id(flow: Flow, frame: Frame, site: Site) -> Key | None:
+    """Which flag of its event a call is about; None where that depends on the run."""
+    if site.number is not None:
+        return ("number", site.number)
+    variable = site.variable
+    if variable is None or variable.changes:
+        return None
+    if variable.kind == "parameter" and variable.name in frame.numbers:
+        return ("number", frame.numbers[variable.name])
+    return flow.key(variable, frame)
+
+
 _LEFT = {
     "alloc": (
         "a tensor of '{0}' is neither enqueued nor freed {1}",
@@ -299,6 +302,8 @@ def _report(walk: Walk, balance: _Balance, flow: Flow) -> None:
     queues = {key[1] for key in flow.given_up if key[0] in ("alloc", "queued", "taken")}
     for (rule, at), (key, site, message, help) in balance.found.items():
         if ("everything",) in flow.given_up or key in flow.given_up or (rule, at) in seen:
+            continue
+        if key[:2] in flow.given_up:
             continue
         is_queue = key[0] in ("alloc", "queued", "taken")
         if is_queue and (balance.unknown or key[1] in queues):
