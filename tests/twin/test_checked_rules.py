@@ -10,7 +10,7 @@ import pytest
 
 from tools import twin_table
 
-from .harness import VECTOR, Harness, Kernel
+from .harness import CUBE, VECTOR, Harness, Kernel
 
 _HEAD = """
 using namespace AscendC;
@@ -91,6 +91,24 @@ _CASES = {
 }  # fmt: skip
 
 
+_ON_A_CUBE_CORE = """
+    LocalTensor<float> l(TPosition::A1, 0, 64);
+    l.SetValue(0, 1.0f);
+    Adds(l, l, 1.0f, 64);
+"""
+
+
+def test_scalars_of_a_cube_core(kernels: dict[str, Kernel]) -> None:
+    kernel = kernels["on_a_cube_core"]
+    kernel(np.zeros(4096, dtype=np.float32), ctypes.c_int32(64), kind=CUBE)
+    found = [(rule, text) for rule, _, text, *_ in kernel.report() if not rule.startswith(_OTHERS)]
+    assert found == [
+        ("operand-memory", "SetValue: the scalar unit does not reach L1, only UB and GM"),
+        ("core-kind", "Adds: runs on a vector core only, and this is a cube core"),
+        ("operand-memory", "Adds: dst lies in L1; it must lie in UB"),
+    ]
+
+
 def test_the_table_is_current() -> None:
     assert twin_table.HEADER.read_text(encoding="utf-8") == twin_table.render()
 
@@ -100,7 +118,8 @@ def kernels(twin: Harness) -> dict[str, Kernel]:
     text = _HEAD + "".join(
         f"KERNEL({name})\n{{\nBEGIN\n{body}\n}}\n" for name, (body, _) in _CASES.items()
     )
-    return twin.compile(text, list(_CASES), build="checked")
+    text += "KERNEL(on_a_cube_core)\n{\n" + _ON_A_CUBE_CORE + "}\n"
+    return twin.compile(text, [*_CASES, "on_a_cube_core"], build="checked")
 
 
 _OTHERS = ("race", "undefined", "core-state")

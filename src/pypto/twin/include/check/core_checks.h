@@ -159,6 +159,10 @@ inline void Core::access(bool write, TPosition position, const void* address, ui
         return;
     }
     const Hardware memory = memory_of(position);
+    if (pipe == PIPE_S && memory != Hardware::GM && memory != Hardware::UB) {
+        found("operand-memory", std::string(write ? "SetValue" : "GetValue") + ": the scalar unit does not reach " +
+                                    name_of(memory) + ", only UB and GM");
+    }
     const uint64_t base = memory == Hardware::GM
                               ? 0
                               : reinterpret_cast<uint64_t>(core_.ub) + memory_offset(memory);
