@@ -71,6 +71,10 @@ ENTRIES: tuple[Entry, ...] = (
         "Select(tensor,tensor) Select(tensor,scalar) Select(register)",
     ),
     *_rows("gather.h", "test_vector_select", "Gather Gatherb GatherMask(pattern) GatherMask(bits)"),
+    # transposing and sorting
+    *_rows("transpose.h", "test_vector_sort", "Transpose TransDataTo5HD"),
+    *_rows("sort.h", "test_vector_sort", "Sort32 MrgSort Concat Sort Extract"),
+    *_rows("sort.h", "test_vector_sort", "GetSortLen GetSortOffset GetMrgSortResult"),
     # reductions
     *_rows("reduce_count.h", "test_vector_reduce", "ReduceMax ReduceMin ReduceSum"),
     *_rows(
@@ -206,12 +210,6 @@ LACKING: tuple[Lacking, ...] = (
     Lacking("Fill(GM)", "the package fills global memory with copies from the UB"),
     Lacking("FasterGeluV2", "the contract says that it is another approximation, not which"),
     *_lacking("no operation of the package needs it", "Lgamma", "Digamma", "CastDequant"),
-    *_lacking(
-        "no operation of the package sorts yet", *"Sort32 MrgSort Concat Sort Extract".split()
-    ),
-    *_lacking(
-        "the package transposes with copies of other strides", "Transpose", "TransDataTo5HD"
-    ),
     Lacking("DataCopy(UB->L1)", "no path of the hardware: a message to a Matmul object"),
     Lacking("Matmul object", "a library of its own; the package writes the cube's instructions"),
     # what is no instruction

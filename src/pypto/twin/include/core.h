@@ -87,6 +87,7 @@ struct State {
     float reduce_sum;       /* last repeat sum */
     float reduce_value;     /* last repeat maximum or minimum */
     uint32_t reduce_index;  /* its lane */
+    uint32_t merged[4];     /* records that the last MrgSort has taken of each list */
     int16_t deq_offset;
     bool deq_signed;
     bool mask_counter;      /* counter mode */

@@ -29,8 +29,10 @@
 #include "reduce_count.h"
 #include "scalar.h"
 #include "select.h"
+#include "sort.h"
 #include "sync.h"
 #include "tensor.h"
+#include "transpose.h"
 #include "types.h"
 #include "vector.h"
 
@@ -39,6 +41,7 @@
 #include "shared_cube_math.h"
 #include "shared_forms.h"
 #include "shared_moves.h"
+#include "shared_sort.h"
 #endif
 
 #endif
