@@ -131,12 +131,27 @@ def released(size: int) -> torch.Tensor:
     return value
 
 
+OPEN = "; the shape [...] in the annotation takes any number of axes"
 REFUSED: list[tuple[Any, str, str | None]] = [
     (lambda: [1.0], "is no tensor", "torch.tensor(x) makes a tensor of it"),
     (lambda: 3.0, "is no tensor", "torch.tensor(x) makes a tensor of it"),
     (lambda: None, "is no tensor", None),
     (lambda: "text", "is no tensor", None),
-    (lambda: torch.zeros(4, 1), "has the wrong rank", None),
+    (
+        lambda: torch.zeros(4, 1),
+        "has the wrong rank",
+        f"x.squeeze(1) has one less, that of size 1{OPEN}",
+    ),
+    (
+        lambda: torch.zeros(4, 2),
+        "has the wrong rank",
+        f"x.flatten(0, 1) makes one of the first 2{OPEN}",
+    ),
+    (
+        lambda: torch.zeros(4, 1, 1),
+        "has the wrong rank",
+        f"x.flatten(0, 2) makes one of the first 3{OPEN}",
+    ),
     (lambda: torch.zeros(3), "has the wrong size in axis 0", None),
     (lambda: torch.zeros(4, dtype=torch.int32), "has the wrong dtype", "x.to(torch.float32)"),
     (
@@ -197,6 +212,8 @@ def test_transformed_tensors() -> None:
         with torch.no_grad(), pytest.raises(RtTypeError) as caught:
             one(Tensor([3], FP32), x)
         seen.append(caught.value.diagnostics[0].message)
+        help = "call the kernel outside of it, with an axis more for what vmap maps over"
+        assert caught.value.diagnostics[0].help == help
         return x.sum()
 
     torch.vmap(call)(torch.ones(2, 3))
@@ -253,3 +270,13 @@ def test_named_axes() -> None:
         "  expected  3, as axis 0 of 'x'\n"
         "  got       tensor of float32, shape [2, 4], on cpu"
     )
+
+
+def test_a_tensor_of_too_few_or_too_many_axes() -> None:
+    with pytest.raises(RtValueError) as caught:
+        one(Tensor([4, 4, 4], FP32), torch.zeros(4))
+    help = caught.value.diagnostics[0].help
+    assert help == f"x.unsqueeze(0).unsqueeze(0) has 2 more, of size 1{OPEN}"
+    with pytest.raises(RtValueError) as caught:
+        one(Tensor(dtype=FP32), torch.zeros(1, 2, 3, 1, 2, 3, 1))
+    assert caught.value.diagnostics[0].help == "x.flatten(0, 2) makes one of the first"

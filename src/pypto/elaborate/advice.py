@@ -20,6 +20,7 @@ __all__ = [
     "for_base",
     "for_function",
     "is_missing",
+    "near_name",
     "near_operation",
     "sizes_request",
     "value_request",
@@ -83,8 +84,18 @@ def is_missing(name: str) -> bool:
 
 def near_operation(name: str, others: Iterable[str] = ()) -> str | None:
     """The operation (or one of ``others``) that ``name`` is probably meant to be."""
-    known = [*registry.names(), *others]
-    return next(iter(difflib.get_close_matches(name, known, 1)), None)
+    return near_name(name, [*registry.names(), *others])
+
+
+def near_name(name: str, known: Iterable[str]) -> str | None:
+    """The one of ``known`` that ``name`` is probably meant to be, in upper or lower case."""
+    names = list(known)
+    near = [one for one in names if one.lower() == name.lower()]
+    near = near or difflib.get_close_matches(name, names, 1)
+    if not near:
+        lower = {one.lower(): one for one in names}
+        near = [lower[one] for one in difflib.get_close_matches(name.lower(), lower, 1)]
+    return near[0] if near else None
 
 
 def for_attribute(name: str, text: str) -> str | None:

@@ -60,14 +60,7 @@ class Builder:
         return made
 
     def load(self, buffer: Buffer, span: Span) -> Value:
-        """All of ``buffer`` as it is now; read again only after a write."""
-        if buffer.param is None and buffer not in self.written:
-            refuse(
-                FeValueError,
-                f"the local tensor '{buffer.name}' is read before it is written",
-                span,
-                help=f"write it first: {buffer.name}[:] = ...",
-            )
+        """All of ``buffer``, which is written, as it is now; read again only after a write."""
         self.read.add(buffer)
         known = self.loaded.get(buffer)
         if known is None:

@@ -202,7 +202,8 @@ def _check_skipped(context: Context) -> None:
 def _check_outputs(context: Context, kernel: ParsedFunction, buffers: dict[str, Buffer]) -> None:
     """A kernel writes at least one parameter, and assigning to an output's name is no write."""
     written = [name for name, buffer in buffers.items() if buffer in context.builder.written]
-    lost = [r for r in context.rebindings if _is_lost(r, written, context.rebindings)]
+    failed = context.skipped is not None or bool(context.collector)
+    lost = [r for r in context.rebindings if _is_lost(r, written, failed)]
     for rebinding in lost:
         name = rebinding.name
         message = f"assigning to '{name}' does not write the tensor: it only rebinds the name"
@@ -226,12 +227,12 @@ def _check_outputs(context: Context, kernel: ParsedFunction, buffers: dict[str, 
     )
 
 
-def _is_lost(rebinding: Rebinding, written: list[str], every: list[Rebinding]) -> bool:
+def _is_lost(rebinding: Rebinding, written: list[str], failed: bool) -> bool:
     """True when the rebound parameter is an output: the new value would never reach the caller.
 
     A parameter that was read before and whose new value is used is an input; rebinding its name is
-    plain Python.
+    plain Python. ``failed``: there are other errors, so that an output may be written all the same.
     """
-    if rebinding.name in written or not written:
+    if rebinding.name in written or not (written or failed):
         return True
     return not rebinding.read_before or not rebinding.used_after

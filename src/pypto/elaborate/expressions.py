@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 import builtins
-import difflib
+import enum
 import sys
 import types
 from collections.abc import Callable
@@ -27,6 +27,7 @@ from pypto.elaborate.subscripts import evaluate_subscript
 from pypto.elaborate.tensors import tensor_attribute
 from pypto.elaborate.values import Item, Known, Mapping, Method, Scalar, Sequence, scalar
 from pypto.error import FeError, FeNameError, FeNotImplementedError, FeTypeError, Span
+from pypto.ir.dtype import DataType
 from pypto.ir.expr import Expr, apply
 from pypto.ir.tensor import Buffer, Value
 from pypto.ops import registry
@@ -80,8 +81,8 @@ def _name(frame: Frame, node: cst.Name) -> Item:
     if found is not None:
         return found
     known = {*frame.locals, *code.co_freevars, *frame.parsed.function.__globals__, *dir(builtins)}
-    near = difflib.get_close_matches(name, sorted(known), 1)
-    help = f"did you mean '{near[0]}'?" if near else "define it, or pass it as a parameter"
+    near = advice.near_name(name, sorted(known))
+    help = f"did you mean '{near}'?" if near else "define it, or pass it as a parameter"
     if name in registry.names():
         help = f"did you mean 'pypto.{name}'?"
     written = normal(span.text())
@@ -123,8 +124,8 @@ def _attribute(frame: Frame, node: cst.Attribute) -> Item:
 def _near_attribute(value: object, name: str) -> str | None:
     if name in dir(value):  # a slot or annotation without a value
         return f"set '{name}' before the kernel is called, or pass the value as a parameter"
-    near = difflib.get_close_matches(name, dir(value), 1)
-    return f"did you mean '{near[0]}'?" if near else None
+    near = advice.near_name(name, dir(value))
+    return f"did you mean '{near}'?" if near else None
 
 
 def _is_own(value: object) -> bool:
@@ -135,23 +136,39 @@ def _is_own(value: object) -> bool:
     return name == "pypto" or name.startswith("pypto.")
 
 
+def _own_text(owner: Known) -> str:
+    """How a module, class or value of pypto is written."""
+    value = owner.value
+    if isinstance(value, type):
+        return f"pypto.{value.__name__}"
+    if isinstance(value, enum.Enum):
+        kind = "" if isinstance(value, DataType) else f"{type(value).__name__}."
+        return f"pypto.{kind}{value.name}"
+    if isinstance(value, types.ModuleType):
+        return value.__name__
+    return path_text(owner.origin) if owner.origin else v.describe(owner)
+
+
 def _own_attribute(frame: Frame, owner: Known, name: str, span: Span) -> Item:
     frame.use(owner, span)
     try:
         return Known(getattr(owner.value, name))
     except AttributeError:
         pass
-    shown = path_text(owner.origin) if owner.origin else v.describe(owner)
+    shown = _own_text(owner)
     package = owner.value is sys.modules["pypto"]
     if package and advice.is_missing(name):
         refuse(
             FeNotImplementedError, f"{shown}.{name} is not available in this version", span,
             help=advice.available(),
         )  # fmt: skip
-    near = difflib.get_close_matches(name, dir(owner.value), 1)
-    help = f"did you mean '{shown}.{near[0]}'?" if near else None
+    near = advice.near_name(name, dir(owner.value))
+    help = f"did you mean '{shown}.{near}'?" if near else None
     if package and not near:
         help = advice.available()
+    elif not near:
+        known = getattr(owner.value, "__members__", getattr(owner.value, "__all__", ()))
+        help = f"it has {', '.join(known)}" if known else None
     refuse(FeNameError, f"'{shown}' has no '{name}'", span, help=help)
 
 

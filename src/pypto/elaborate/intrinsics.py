@@ -11,7 +11,7 @@ from pypto.elaborate.diagnostics import refuse
 from pypto.elaborate.iteration import items_of, iterator
 from pypto.elaborate.machine import Frame
 from pypto.elaborate.purity import SYMBOLIC
-from pypto.elaborate.scalars import as_number, from_python, python_call
+from pypto.elaborate.scalars import as_number, from_python, number, python_call
 from pypto.elaborate.tensors import Argument, check_format
 from pypto.elaborate.values import Item, Known, Scalar, Sequence, is_tensor, scalar
 from pypto.error import FeNotImplementedError, FeTypeError, FeValueError, Span, TileError
@@ -21,11 +21,13 @@ from pypto.ir.tensor import Buffer, TensorType, Value
 from pypto.language import builtin
 from pypto.language.annotation import Tensor, TensorAnnotation
 from pypto.language.builtin import Builtin
+from pypto.language.dtype_names import suggestion
 from pypto.language.status import TileOpFormat
 
 __all__ = ["call_builtin", "call_pure"]
 
 MAX_RANK = 5
+MAX_SIZE = 2**63 - 1
 
 Arguments = list[Argument]
 Keywords = dict[str, Argument]
@@ -113,24 +115,28 @@ def _set_vec_tile(frame: Frame, positional: Arguments, keyword: Keywords, span: 
     sizes = []
     for index, (item, place) in enumerate(positional):
         value = frame.python(item, place, "a tile size")
-        number = Known(value)
-        expr = operand(frame, number, place)
-        if isinstance(value, bool) or expr is None or expr.kind != "int":
+        if isinstance(value, bool) or not _is_int(Known(value)):
             refuse(
-                FeTypeError, f"size {index} of the vector tile is no int", place,
-                expected="an int of 1 or more", got=v.describe(number), help=usage,
+                FeTypeError, f"the size of the vector tile in axis {index} is no int", place,
+                expected="an int of 1 or more", got=v.describe(Known(value)), help=usage,
             )  # fmt: skip
-        assert not isinstance(expr, Scalar)
         size = int(value)
-        if size < 1:
+        if not 1 <= size <= MAX_SIZE:
+            problem = "too large" if size > 0 else "not positive"
             refuse(
-                TileError, f"size {index} of the vector tile is not positive", place,
-                expected="an int of 1 or more", got=str(size), help=usage,
+                TileError, f"the size of the vector tile in axis {index} is {problem}", place,
+                expected="an int of 1 or more in 64 bits", got=v.number_text(size), help=usage,
             )  # fmt: skip
         sizes.append(size)
     frame.context.builder.tile = tuple(sizes)
     frame.context.builder.tile_span = span
     return Known(None)
+
+
+def _is_int(item: Item) -> bool:
+    """Whether ``item`` is an int, of any size, now or at launch."""
+    expr = number(item)
+    return expr is not None and expr.kind == "int"
 
 
 # --- local tensors ---
@@ -151,17 +157,19 @@ def _local_tensor(
         refuse(FeValueError, f"a tensor has 1 to {MAX_RANK} axes, got {len(parts)}", shape_span)
     sizes: list[Expr] = []
     for index, part in enumerate(parts):
+        where = f"the size of the local tensor in axis {index}"
+        if not _is_int(part):
+            refuse(FeTypeError, f"{where} is no int", shape_span, got=v.describe(part))
+        if isinstance(part, Known):
+            size = int(frame.use(part, shape_span))
+            if not 0 <= size <= MAX_SIZE:
+                problem = "negative" if size < 0 else "too large"
+                refuse(
+                    FeValueError, f"{where} is {problem}", shape_span,
+                    expected="a size of 0 or more in 64 bits", got=v.number_text(size),
+                )  # fmt: skip
         expr = operand(frame, part, shape_span)
-        if expr is None or expr.kind != "int":
-            refuse(
-                FeTypeError, f"size {index} of the local tensor is no int", shape_span,
-                got=v.describe(part),
-            )  # fmt: skip
-        if isinstance(part, Known) and int(part.value) < 0:  # type: ignore[call-overload]
-            refuse(
-                FeValueError, f"size {index} of the local tensor is negative", shape_span,
-                expected="a size of 0 or more", got=str(part.value),
-            )  # fmt: skip
+        assert expr is not None  # an int of 64 bits
         if isinstance(part, Scalar):
             expr = _size(frame, part, shape_span)
         sizes.append(expr)
@@ -170,6 +178,7 @@ def _local_tensor(
         refuse(
             FeTypeError, "the dtype of a local tensor is a pypto dtype", given["dtype"][1],
             expected="pypto.DT_FP32, pypto.DT_FP16, ...", got=v.describe(Known(dtype)),
+            help=suggestion(dtype),
         )  # fmt: skip
     if "format" in given:
         _check_format(frame, given["format"])

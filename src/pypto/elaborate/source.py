@@ -138,6 +138,19 @@ def _why_not_a_kernel(target: object) -> tuple[str, str] | None:
         )
     if isinstance(target, type):
         return f"the class '{target.__name__}' cannot be a kernel", use_def
+    own = type(target).__name__ if type(target).__module__.startswith("pypto.") else ""
+    if own == "JitFunction":
+        name = getattr(target, "__name__", "this")
+        return (
+            f"'{name}' is a kernel already",
+            "leave one pypto.frontend.jit out; give all options to the other, or to pypto.options",
+        )
+    if own == "Function":
+        name = getattr(target, "__name__", "this")
+        return (
+            f"'{name}' is a helper, marked with pypto.frontend.function: no kernel",
+            "leave one of the two decorators out",
+        )
     if not isinstance(target, types.FunctionType):
         return f"an object of type '{type(target).__name__}' cannot be a kernel", use_def
     if target.__name__ == "<lambda>":

@@ -99,6 +99,14 @@ def _collect(frame: Frame, node: cst.CSTNode, diagnostics: tuple[Diagnostic, ...
 
 
 def _poison(frame: Frame, node: cst.CSTNode) -> None:
+    """Let what follows an error follow it in silence: what ``node`` sets, writes and uses."""
+    used = {name for name in _names(node) if name in frame.tensor_parameters}
+    for rebinding in frame.context.rebindings:
+        rebinding.used_after |= rebinding.name in used
+    for name in used:
+        held = frame.locals.get(name)
+        if isinstance(held, Buffer):
+            frame.context.builder.read.add(held)
     for name, target in _targets(node):
         held = frame.locals.get(name)
         if isinstance(target, cst.Name):
@@ -107,6 +115,16 @@ def _poison(frame: Frame, node: cst.CSTNode) -> None:
         if isinstance(held, Buffer):
             # Whatever the failed statement wanted to write counts as written.
             frame.context.builder.written.add(held)
+
+
+def _names(node: cst.CSTNode) -> Iterator[str]:
+    """Names that ``node`` may read: all but those that it only gives a value."""
+    if isinstance(node, cst.Name):
+        yield identifier(node)
+    for child in children(node):
+        only_set = isinstance(child, cst.Name) and child is getattr(node, "target", None)
+        if not only_set or isinstance(node, cst.AugAssign):
+            yield from _names(child)
 
 
 def _targets(node: cst.CSTNode) -> Iterator[tuple[str, cst.CSTNode]]:
@@ -120,11 +138,30 @@ def _targets(node: cst.CSTNode) -> Iterator[tuple[str, cst.CSTNode]]:
     if isinstance(node, cst.FunctionDef | cst.ClassDef):
         yield identifier(node.name), node.name
         return
+    if isinstance(node, cst.ImportAlias) and node.asname is None:
+        package: cst.CSTNode = node.name
+        while isinstance(package, cst.Attribute):
+            package = package.value
+        yield from _target_names(package)
+    for part in _BINDING.get(type(node).__name__, ()):
+        target = getattr(node, part)
+        yield from _target_names(target)
     for child in children(node):
         yield from _targets(child)
 
 
-def _target_names(target: cst.CSTNode) -> Iterator[tuple[str, cst.CSTNode]]:
+# Refused syntax that gives names values, and where the names stand.
+_BINDING = {
+    "AsName": ("name",),
+    "MatchAs": ("name",),
+    "MatchMapping": ("rest",),
+    "MatchStar": ("name",),
+    "NamedExpr": ("target",),
+    "TypeAlias": ("name",),
+}
+
+
+def _target_names(target: cst.CSTNode | None) -> Iterator[tuple[str, cst.CSTNode]]:
     if isinstance(target, cst.Name):
         yield identifier(target), target
     elif isinstance(target, cst.Tuple | cst.List):
@@ -177,6 +214,8 @@ def _for(frame: Frame, node: cst.For) -> None:
             break
         except _Continue:
             continue
+    if node.orelse is not None:  # refused by the syntax check
+        _poison(frame, node.orelse)
 
 
 def _break(frame: Frame, node: cst.Break) -> None:

@@ -44,6 +44,8 @@ def element(frame: Frame, node: cst.Subscript, owner: Item, key: Any) -> Item:
     if isinstance(owner, Sequence):
         if not isinstance(key, int | slice):
             refuse(FeTypeError, "a list is indexed by ints and slices", span, got=repr(key))
+        if isinstance(key, int):
+            _check_index(owner, key, span)
         found = python_call(owner.items.__getitem__, span, key)
         if isinstance(key, slice):
             return Sequence(found, owner.mutable, owner.shape)
@@ -61,6 +63,25 @@ def element(frame: Frame, node: cst.Subscript, owner: Item, key: Any) -> Item:
         FeTypeError, f"{v.describe(owner)} cannot be indexed", span,
         help="make a list of it first: list(...)" if listed else None,
     )  # fmt: skip
+
+
+def _check_index(owner: Sequence, key: int, span: Span) -> None:
+    """Refuse an index that ``owner`` does not have."""
+    count = len(owner.items)
+    if -count <= key < count:
+        return
+    kind = "list" if owner.mutable else "tuple"
+    refuse(
+        FeValueError,
+        f"the shape has {count} {'axis' if count == 1 else 'axes'}: there is no axis {key}"
+        if owner.shape
+        else f"the {kind} has {count} {'item' if count == 1 else 'items'}: there is none at {key}",
+        span,
+        code="F00008",
+        expected=f"an index of {-count} … {count - 1}" if count else None,
+        got=str(int(key)),
+        help="the annotation says how many axes a tensor has" if owner.shape else None,
+    )
 
 
 def _element(frame: Frame, owner: Known, key: Any, span: Span) -> Item:

@@ -23,6 +23,7 @@ from pypto.error import (
 from pypto.ir.dtype import DataType
 from pypto.ir.expr import Const, Expr, const, symbols_of
 from pypto.ir.tensor import Buffer, Operand, TensorType, Value
+from pypto.language.dtype_names import meant_dtype
 from pypto.language.status import TileOpFormat
 from pypto.ops import registry
 from pypto.ops.lowering import as_single
@@ -80,6 +81,7 @@ def check_format(format: TileOpFormat, what: str, span: Span) -> None:
 def load(frame: Frame, item: Value | Buffer, span: Span) -> Value:
     """The elements of ``item`` now."""
     if isinstance(item, Buffer):
+        _check_written(frame, item, span)
         return frame.context.builder.load(item, span)
     replaced = frame.context.replaced.get(item)
     if replaced is not None:
@@ -94,6 +96,26 @@ def load(frame: Frame, item: Value | Buffer, span: Span) -> Value:
             help=f"write {target} = {target} {sign} ..., which leaves the old tensor as it is",
         )
     return item
+
+
+def _check_written(frame: Frame, buffer: Buffer, span: Span) -> None:
+    """Refuse to read a local tensor that holds nothing yet."""
+    builder = frame.context.builder
+    if buffer.param is not None or buffer in builder.written:
+        return
+    name = next((name for name, item in frame.locals.items() if item is buffer), None)
+    sizes = ", ".join(str(size) for size in buffer.type.shape)
+    made = f"pypto.tensor([{sizes}], {buffer.type.dtype!r})"
+    refuse(
+        FeValueError,
+        f"the local tensor '{name}' is read before it is written"
+        if name
+        else "a local tensor is read before it is written",
+        span,
+        help=f"write it first: {name}[:] = ..."
+        if name
+        else f"give it a name and write it first: t = {made}, then t[:] = ...",
+    )
 
 
 def write(
@@ -235,7 +257,7 @@ def _convert(frame: Frame, spec: OpSpec, param: OpParam, item: Item, span: Span)
         expr = number(item) if param.kind == "operand" else None
         if expr is None:
             wanted = "a tensor" if param.kind == "tensor" else "a tensor or a number"
-            _refuse_kind(f"{what} must be {wanted}", wanted, item, span, spec)
+            _refuse_kind(f"{what} must be {wanted}", wanted, item, span, spec, param)
         if isinstance(item, Known):
             frame.use(item, span)
         elif param.value and expr.kind == "float" and isinstance(item, v.Scalar):
@@ -248,9 +270,9 @@ def _convert(frame: Frame, spec: OpSpec, param: OpParam, item: Item, span: Span)
         wanted = f"a pypto.{param.type.__name__}"
         if isinstance(value, param.type):
             return value
-        _refuse_kind(f"{what} must be {wanted}", wanted, item, span, spec)
+        _refuse_kind(f"{what} must be {wanted}", wanted, item, span, spec, param)
     if not check(value):
-        _refuse_kind(f"{what} must be {wanted}", wanted, item, span, spec)
+        _refuse_kind(f"{what} must be {wanted}", wanted, item, span, spec, param)
     return tuple(value) if isinstance(value, list) else value
 
 
@@ -281,13 +303,14 @@ def _in_range(what: str, expr: Expr, item: Item, span: Span) -> Expr:
     return expr
 
 
-def _refuse_kind(message: str, wanted: str, item: Item, span: Span, spec: OpSpec) -> NoReturn:
+def _refuse_kind(
+    message: str, wanted: str, item: Item, span: Span, spec: OpSpec, param: OpParam
+) -> NoReturn:
     got = v.describe(item)
     help = spec.usage
-    if isinstance(item, Known) and type(item.value).__module__ == "torch":
-        name = str(item.value).removeprefix("torch.")
-        own = next((dtype for dtype in DataType if dtype.torch_name == name), None)
-        help = f"write pypto.{own}" if own is not None else f"use pypto's own: {spec.usage}"
+    if isinstance(item, Known) and param.kind == "dtype":
+        meant = meant_dtype(item.value)
+        help = f"write {meant!r}" if meant is not None else f"use pypto's own: {spec.usage}"
     refuse(FeTypeError, message, span, expected=wanted, got=got, help=help)
 
 

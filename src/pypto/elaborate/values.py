@@ -29,6 +29,7 @@ __all__ = [
     "View",
     "describe",
     "is_tensor",
+    "number_text",
     "scalar",
     "tensor_type",
 ]
@@ -126,6 +127,11 @@ def is_tensor(item: Item) -> bool:
 
 def tensor_type(item: Value | Buffer) -> TensorType:
     return item.type
+
+
+def number_text(value: int) -> str:
+    """An int for messages, whatever its length: Python writes no more than 4300 digits."""
+    return str(value) if value.bit_length() < 200 else f"an int of {value.bit_length()} bits"
 
 
 def describe(item: Item) -> str:

@@ -305,25 +305,19 @@ def _check_field(key: object) -> None:
 
 
 def _looks_like_dtype(value: object) -> bool:
-    return type(value).__name__ == "dtype" or (
-        isinstance(value, type) and value.__module__ == "numpy"
+    return type(value).__name__.endswith(("dtype", "DType")) or (
+        isinstance(value, type) and (value.__module__ == "numpy" or value in (float, int, bool))
     )
 
 
 def _refuse_dtype(value: object) -> NoReturn:
-    text = value if isinstance(value, str) else getattr(value, "__name__", str(value))
-    name = text.rpartition(".")[2]
-    known: dict[str, DataType] = {}
-    for dtype in DataType:
-        known.update({dtype.name: dtype, dtype.short: dtype})
-        if dtype.torch_name is not None:
-            known[dtype.torch_name] = dtype
-    near = difflib.get_close_matches(name, known, 1, 0.5)
+    from pypto.language.dtype_names import suggestion
+
     _refuse_type(
         "the dtype of a tensor annotation must be a pypto.DataType",
         "pypto.DT_FP32, pypto.DT_FP16, ...",
         value,
-        help=f"did you mean pypto.{known[near[0]].name}?" if near else None,
+        help=suggestion(value),
     )
 
 

@@ -136,10 +136,13 @@ def _max(a: SymbolicScalar | int, b: SymbolicScalar | int) -> SymbolicScalar:
 def bytes_of(dtype: DataType) -> int:
     """Bytes of one element of ``dtype`` in memory (1 for packed 4-bit types)."""
     if not isinstance(dtype, DataType):
+        from pypto.language.dtype_names import suggestion
+
         found = f"{dtype!r} ({type(dtype).__name__})"
         diagnostic = Diagnostic(
-            FeTypeError, "F00001", "bytes_of takes a dtype", None, "pypto.DataType", found
-        )
+            FeTypeError, "F00001", "bytes_of takes a dtype", None, "pypto.DataType", found,
+            suggestion(dtype),
+        )  # fmt: skip
         raise FeTypeError([diagnostic])
     return dtype.bytes
 

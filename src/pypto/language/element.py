@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 from pypto.error import Diagnostic, FeTypeError, FeValueError
 from pypto.ir.dtype import DataType
+from pypto.language.dtype_names import suggestion
 
 __all__ = ["Element"]
 
@@ -25,7 +26,7 @@ class Element:
             found = f"{self.dtype!r} ({type(self.dtype).__name__})"
             raise FeTypeError(
                 [Diagnostic(FeTypeError, "F00001", "an element has a dtype", None,
-                            "pypto.DataType", found)]
+                            "pypto.DataType", found, suggestion(self.dtype))]
             )  # fmt: skip
         if not isinstance(self.value, (int, float)):
             found = f"{self.value!r} ({type(self.value).__name__})"

@@ -32,6 +32,9 @@ def function(function: types.FunctionType) -> Function:
     """Mark a helper whose parameters have tensor annotations; they are checked at each use."""
     if not isinstance(function, types.FunctionType):
         got = f"{function!r} ({type(function).__name__})"
+        help = "write it without parentheses: @pypto.frontend.function"
+        if type(function).__name__ in ("JitFunction", "Function"):
+            help = "leave one of the two decorators out"
         raise FeTypeError(
             [
                 Diagnostic(
@@ -41,7 +44,7 @@ def function(function: types.FunctionType) -> Function:
                     None,
                     "function",
                     got,
-                    "write it without parentheses: @pypto.frontend.function",
+                    help,
                 )
             ]
         )

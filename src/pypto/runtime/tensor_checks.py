@@ -260,6 +260,7 @@ def _check_memory(parameter: Parameter, value: torch.Tensor) -> Diagnostic | Non
             parameter,
             value,
             "has no memory of its own, as inside torch.vmap or torch.func.grad",
+            help="call the kernel outside of it, with an axis more for what vmap maps over",
         )
     if value.numel() == 0:
         return None
@@ -291,11 +292,14 @@ def _check_shape(
     axes: tuple[Any, ...] = annotation.shape or ()
     closed = annotation.shape is not None and not annotation.open
     if len(sizes) < len(axes) or (closed and len(sizes) != len(axes)):
-        return _diagnostic(RtValueError, parameter, value, "has the wrong rank")
+        way = _rank_help(parameter, annotation, sizes)
+        return _diagnostic(RtValueError, parameter, value, "has the wrong rank", help=way)
     if len(sizes) > MAX_RANK:
         return _diagnostic(
-            RtValueError, parameter, value, "has too many axes", expected=f"at most {MAX_RANK} axes"
-        )
+            RtValueError, parameter, value, "has too many axes",
+            expected=f"at most {MAX_RANK} axes",
+            help=f"{parameter.name}.flatten(0, {len(sizes) - MAX_RANK}) makes one of the first",
+        )  # fmt: skip
     for axis, (wanted, size) in enumerate(zip(axes, sizes, strict=False)):
         if isinstance(wanted, int) and wanted >= 0 and wanted != size:
             help = _swapped_help(parameter, annotation, sizes)
@@ -315,6 +319,19 @@ def _is_static(axis: object) -> bool:
     if isinstance(axis, StatusType):
         return not axis.is_dynamic
     return isinstance(axis, int) and axis >= 0
+
+
+def _rank_help(parameter: Parameter, annotation: TensorAnnotation, sizes: tuple[int, ...]) -> str:
+    """How to give a tensor of ``sizes`` the annotated number of axes."""
+    wanted, name = len(annotation.shape or ()), parameter.name
+    more = wanted - len(sizes)
+    if more > 0:
+        way = f"{name}{'.unsqueeze(0)' * more} has {more} more, of size 1"
+    elif more == -1 and 1 in sizes:
+        way = f"{name}.squeeze({sizes.index(1)}) has one less, that of size 1"
+    else:
+        way = f"{name}.flatten(0, {-more}) makes one of the first {1 - more}"
+    return f"{way}; the shape [...] in the annotation takes any number of axes"
 
 
 def _swapped_help(
