@@ -427,7 +427,7 @@ EXAMPLES: dict[str, list[tuple[str, str]]] = {
         ),
     ],
     "standard-library": [
-        (file("#include <vector>\n" + _EMPTY), file(_EMPTY)),
+        (file("#include <vector>\n" + _EMPTY), file('#include "sizes.h"\n' + _EMPTY)),
         (kernel("memset(nullptr, 0, 4);"), kernel("Duplicate(a, 0.0f, 64);")),
         (
             kernel("const uint32_t m = std::max(n, 8u);"),

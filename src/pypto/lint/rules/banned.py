@@ -250,8 +250,8 @@ def _directives(walk: Walk) -> None:
         words = text.lstrip("# \t").split(None, 1)
         kind, rest = (words[0], words[1] if len(words) > 1 else "") if words else ("", "")
         if kind == "include":
-            header = re.split(r'[<>"]', rest)
-            if len(header) > 1 and not _HEADERS.match(header[1]):
+            header = re.split(r'[<>"]', rest)  # one in quotes may be the kernel's own
+            if rest.startswith("<") and len(header) > 1 and not _HEADERS.match(header[1]):
                 walk.report(
                     "standard-library",
                     at,
