@@ -400,6 +400,21 @@ EXAMPLES: dict[str, list[tuple[str, str]]] = {
         ),
         (kernel("Add(a[8], a, b, 64);"), kernel("Add(a[64], a, b, 64);")),
     ],
+    "operand-bounds": [
+        (kernel("Relu(b[1024], a, n);"), kernel("Relu(b[1016], a, n);")),
+        (
+            kernel(
+                "Twice(b[1024]);",
+                before="__aicore__ inline void Twice(const LocalTensor<float>& t) {}\n",
+            ),
+            kernel("ReduceMax<float>(b[1016], a, a, 1024, false);"),
+        ),
+        (kernel("Relu(b, a[1024], 1025);"), kernel("Relu(b, a[1024], 1024);")),
+        (
+            kernel("Cast(a.ReinterpretCast<half>(), b, RoundMode::CAST_RINT, 1088);"),
+            kernel("Cast(a.ReinterpretCast<half>(), b, RoundMode::CAST_RINT, 1024);"),
+        ),
+    ],
     "unknown-call": [
         (kernel("Subs(b, a, 1.0f, 64);"), kernel("Adds(b, a, -1.0f, 64);")),
         (kernel("a.Resize(4);"), kernel("a.SetSize(4);")),

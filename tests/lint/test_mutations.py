@@ -68,6 +68,18 @@ def large_sizes(text: str) -> Mutants:
     return each(text, r"(InitBuffer\(.*?, )(\d+)\);", lambda match: f"{match[1]}188192);")
 
 
+def small_sizes(text: str) -> Mutants:
+    """A scratch buffer that ends before the last of what lies in it begins."""
+    for part in re.finditer(r"^class .*?^};", text, re.MULTILINE | re.DOTALL):
+        if "calc[" in part[0]:
+            for mutant in each(part[0], r"InitBuffer\(calcBuf_, \d+\)", small_scratch):
+                yield text[: part.start()] + mutant + text[part.end() :]
+
+
+def small_scratch(match: re.Match[str]) -> str:
+    return "InitBuffer(calcBuf_, 32)"
+
+
 def many_buffers(text: str) -> Mutants:
     return each(text, r"(InitBuffer\(\w+, )\d+, \d+\);", lambda match: f"{match[1]}9, 64);")
 
@@ -183,6 +195,7 @@ WAYS: dict[Callable[[str], Mutants], set[str]] = {
     other_takes: {"sync-unpaired-queue", "sync-queue-depth"},
     odd_sizes: {"buffer-size"},
     large_sizes: {"buffer-over-budget"},
+    small_sizes: {"operand-bounds"},
     many_buffers: {"buffer-count"},
     spare_buffers: {"buffer-uninitialised"},
     narrow_offsets: {"offset-32-bit"},

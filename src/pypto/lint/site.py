@@ -8,7 +8,7 @@ from pypto.lint import nodes
 from pypto.lint.nodes import Expr, Type
 from pypto.lint.scope import Variable
 
-__all__ = ["BUFFERS", "OPERATIONS", "Site"]
+__all__ = ["BUFFERS", "OPERATIONS", "Site", "Use"]
 
 OPERATIONS = frozenset(
     """SetFlag WaitFlag AllocTensor EnQue DeQue FreeTensor FreeAllEvent AllocEventID ReleaseEventID
@@ -34,3 +34,15 @@ class Site:
     event: Type | None = None
     number: int | None = None
     bytes: int | None = None
+
+
+@dataclass(slots=True, eq=False)
+class Use:
+    """An operand in a buffer: its offset, and its bytes or 0 where they are not known."""
+
+    buffer: Variable
+    offset: int
+    bytes: int
+    name: str
+    role: str
+    value: Expr

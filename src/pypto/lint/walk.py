@@ -12,7 +12,7 @@ from pypto.lint.interface import Interface, interface
 from pypto.lint.nodes import Class, Expr, File, Function, Statement, Template, Type
 from pypto.lint.rule import Finding, Handler, RuleSet
 from pypto.lint.scope import Number, Variable, canonical, fold, number
-from pypto.lint.site import Site
+from pypto.lint.site import Site, Use
 from pypto.lint.tokens import Tokens, tokenize
 from pypto.lint.types import Types
 from pypto.lint.words import ASSIGN
@@ -39,6 +39,7 @@ class Walk:
         self.types = Types(file, self.functions)
         self.facts: dict[Function, Facts] = {made: Facts() for made in file.functions}
         self.sites: dict[nodes.Call, Site] = {}
+        self.uses: list[Use] = []
         self.matches: dict[nodes.Call, Match | None] = {}
         self.buffers: dict[Variable, list[str]] = {}  # queues and buffers, with how each is used
         self.function: Function | None = None

@@ -8,6 +8,7 @@ from pypto.lint.match import Match, match, size_of
 from pypto.lint.nodes import Expr
 from pypto.lint.rule import Rule, RuleSet
 from pypto.lint.scope import Variable
+from pypto.lint.site import Use
 from pypto.lint.types import TENSORS
 from pypto.lint.walk import Walk
 
@@ -24,8 +25,15 @@ _RULES = (
         "destinations that share memory with a source where the instruction forbids it",
         "the instruction reads what it has written already",
     ),
+    Rule(
+        "operand-bounds",
+        "operands that begin, or with a constant count end, behind their buffer",
+        "nothing checks addresses on the device: the bytes belong to the next buffer",
+    ),
 )
 
+_COUNTED = frozenset(("dst", "src", "src0", "src1"))
+_ELEMENTWISE = ("vector-", "cast", "move", "fill", "adv-math", "adv-activation")
 _MAKERS = frozenset(("AllocTensor", "DeQue", "Get"))
 
 
@@ -40,6 +48,7 @@ class _Place(Record, eq=False):
 def _call(walk: Walk, found: nodes.Call) -> None:
     matched = match(walk, found)
     if matched is None or not matched.forms:
+        _passed(walk, found)
         return
     places = {}
     for role, value, kind in zip(matched.roles, found.args, matched.kinds, strict=True):
@@ -50,6 +59,25 @@ def _call(walk: Walk, found: nodes.Call) -> None:
     if places:
         _aligned(walk, matched, places)
         _apart(walk, matched, found, places)
+    for role, (place, value) in places.items():
+        count = _bytes(walk, matched, found, size_of(walk.type(value))) if role in _COUNTED else 0
+        _use(walk, place, count, matched.name, role, value)
+
+
+def _passed(walk: Walk, found: nodes.Call) -> None:
+    """Tensors that a function of the text is given: they begin inside of their buffers."""
+    target = walk.called(found.callee, len(found.args))
+    for parameter, value in zip(target.parameters if target else (), found.args, strict=False):
+        kind = walk.type(value)
+        place = _place(walk, value) if kind is not None and kind.name in TENSORS else None
+        if place is not None and target is not None:
+            _use(walk, place, 0, target.name, parameter.name, value)
+
+
+def _use(walk: Walk, place: _Place, count: int, name: str, role: str, value: Expr) -> None:
+    source = _buffer(walk, place.base) if place.base.kind == "local" and not place.more else None
+    if source is not None:
+        walk.uses.append(Use(source, place.offset, count, name, role, value))
 
 
 def _place(walk: Walk, value: Expr) -> _Place | None:
@@ -72,6 +100,14 @@ def _place(walk: Walk, value: Expr) -> _Place | None:
     if isinstance(value, nodes.Call) and isinstance(value.callee, nodes.Member):
         if value.callee.name == "ReinterpretCast":
             return _place(walk, value.callee.base)
+    return None
+
+
+def _buffer(walk: Walk, tensor: Variable) -> Variable | None:
+    """The queue or buffer that a tensor is of, where it is the whole of one."""
+    init = tensor.init
+    if isinstance(init, nodes.Call) and isinstance(init.callee, nodes.Member) and _is_made(init):
+        return None if init.args else walk.field_of(init.callee.base)
     return None
 
 
@@ -126,9 +162,12 @@ def _apart(
                 _overlaps(walk, found, what, "give it a destination of its own")
                 return
         elif overlap.get("partial") == "no":
-            count = _bytes(walk, matched, found, max(sizes))
-            if abs(src.offset - dst.offset) < count:
-                what = f"dst and {role} of {matched.name} share some of their {count} bytes"
+            ends = [
+                place.offset + _bytes(walk, matched, found, size)
+                for place, size in zip((dst, src), sizes, strict=True)
+            ]
+            if dst.offset < ends[1] and src.offset < ends[0]:
+                what = f"dst and {role} of {matched.name} share some of their bytes"
                 _overlaps(walk, found, what, "let them be equal or apart")
                 return
 
@@ -138,11 +177,35 @@ def _overlaps(walk: Walk, found: nodes.Call, message: str, help: str) -> None:
 
 
 def _bytes(walk: Walk, matched: Match, found: nodes.Call, size: int) -> int:
-    """Bytes of an operand of a form that counts elements; 0 where the count is not constant."""
-    if "count" not in matched.roles:
+    """Bytes of an operand of ``count`` elements; 0 where that is not what the instruction does."""
+    if "count" not in matched.roles or not matched.form.row.group.startswith(_ELEMENTWISE):
         return 0
     count = walk.fold(found.args[matched.roles.index("count")])
     return count * size if isinstance(count, int) else 0
 
 
-RULES = RuleSet(_RULES, {nodes.Call: _call})
+# --- inside of buffers ---
+
+
+def _done(walk: Walk) -> None:
+    sizes: dict[Variable, int | None] = {}
+    for site in walk.sites.values():
+        if site.kind == "InitBuffer" and site.variable is not None:
+            before = sizes.get(site.variable, 0)
+            known = None if before is None or site.bytes is None else max(before, site.bytes)
+            sizes[site.variable] = known
+    for use in walk.uses:
+        size = sizes.get(use.buffer)
+        if size is not None and (use.offset >= size or use.offset + use.bytes > size):
+            ends = f"ends at byte {use.offset + use.bytes}" if use.bytes else ""
+            where = ends or f"begins at byte {use.offset}"
+            walk.report(
+                "operand-bounds",
+                use.value.at,
+                use.value.end,
+                f"{use.role} of {use.name} {where} of '{use.buffer.name}', which has {size}",
+                "make the buffer larger, or the operand smaller",
+            )
+
+
+RULES = RuleSet(_RULES, {nodes.Call: _call}, None, None, _done)
