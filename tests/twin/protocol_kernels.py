@@ -201,6 +201,21 @@ CORES = {
         2,
         bare=True,
     ),
+    "good_soft": Case(
+        "GlobalTensor<int32_t> flags;\nflags.SetGlobalBuffer(reinterpret_cast<__gm__ int32_t*>(y) + 2048, 16);\nw.Step(me);\nSyncAll(flags, w.c.ReinterpretCast<int32_t>());\nw.Step(1 - me);",
+        VECTOR,
+        2,
+    ),
+    "soft_without_zeros": Case(
+        "GlobalTensor<int32_t> flags;\nflags.SetGlobalBuffer(reinterpret_cast<__gm__ int32_t*>(x));\nSyncAll(flags, w.c.ReinterpretCast<int32_t>());",
+        VECTOR,
+        2,
+    ),
+    "soft_too_small": Case(
+        "GlobalTensor<int32_t> flags;\nflags.SetGlobalBuffer(reinterpret_cast<__gm__ int32_t*>(y), 8);\nSyncAll(flags, w.c.ReinterpretCast<int32_t>());",
+        VECTOR,
+        2,
+    ),
     "sync_in_vector": Case("SyncAll();", VECTOR, 2),
     "sync_of_all": Case("SyncAll<false>();", MIX_0_1, 2),
     "sync_on_cube": Case("TPipe pipe;\nSyncAll<true>();", MIX_1_1, 2, bare=True),

@@ -67,6 +67,7 @@ _HELP = {
     "for one another",
     "core-state": "begin with a TPipe; or with InitSocState() and end with PipeBarrier<PIPE_ALL>()",
     "sync-all": "every core of the launch calls SyncAll equally often, those without work too",
+    "sync-memory": "give it 32 bytes a core of both, those of GM filled with 0 beforehand",
     "queue-full": "free a tensor of the queue first, or give InitBuffer more buffers",
     "queue-depth": "take a tensor out with DeQue first",
     "queue-events": "free tensors first: each position has 8 events",

@@ -48,6 +48,7 @@ PYPTO_HIDDEN void set_flag(Core* core, AscendC::HardEvent event, int32_t id);
 PYPTO_HIDDEN void wait_flag(Core* core, AscendC::HardEvent event, int32_t id);
 PYPTO_HIDDEN void fetch_id(Core* core, AscendC::HardEvent event, int32_t id, bool allocate);
 PYPTO_HIDDEN void release_id(Core* core, AscendC::HardEvent event, int32_t id);
+PYPTO_HIDDEN void soft_sync(Core* core, const void* gm, uint64_t gm_bytes, uint64_t ub_bytes);
 PYPTO_HIDDEN bool arrive(Core* core, bool aiv_only);
 PYPTO_HIDDEN void leave(Core* core, bool aiv_only);
 PYPTO_HIDDEN bool cross_set(Core* core, uint32_t mode, pipe_t pipe, uint32_t flag);

@@ -173,6 +173,13 @@ PYPTO_INLINE void on_release(AscendC::HardEvent event, int32_t id)
     (void)event, (void)id;
 }
 
+/* The next barrier of cores is done by software, with this memory. */
+PYPTO_INLINE void on_soft_sync(const void* gm, uint64_t gm_bytes, uint64_t ub_bytes)
+{
+    PYPTO_CHECK(soft_sync, gm, gm_bytes, ub_bytes);
+    (void)gm, (void)gm_bytes, (void)ub_bytes;
+}
+
 /* Before and after a barrier of cores; whether this one takes part. */
 PYPTO_INLINE bool on_sync_all(bool aiv_only)
 {

@@ -101,11 +101,11 @@ PYPTO_INLINE void SyncAll(const GlobalTensor<int32_t>& gm, const LocalTensor<int
                           int32_t usedCores = 0)
 {
     static_assert(isAIVOnly, "SyncAll: the software form is for vector cores");
-    (void)gm, (void)ub;
     const int64_t cores = pypto_twin::state().core->block_num * pypto_twin::state().core->sub_block_num;
     if (__builtin_expect(usedCores != 0 && usedCores != cores, 0)) {
         pypto_twin::fail("SyncAll: the twin synchronises all cores of a launch, not a part of them");
     }
+    pypto_twin::on_soft_sync(gm.GetPhyAddr(), gm.GetSize() * 4, uint64_t{ub.GetSize()} * 4);
     SyncAll<isAIVOnly>();
 }
 

@@ -120,6 +120,10 @@ void set_flag(Core* core, HardEvent event, int32_t id) { core->set_flag(event, i
 void wait_flag(Core* core, HardEvent event, int32_t id) { core->wait_flag(event, id); }
 void fetch_id(Core* core, HardEvent event, int32_t id, bool allocate) { core->fetch_id(event, id, allocate); }
 void release_id(Core* core, HardEvent event, int32_t id) { core->release_id(event, id); }
+void soft_sync(Core* core, const void* gm, uint64_t gm_bytes, uint64_t ub_bytes)
+{
+    core->soft_sync(gm, gm_bytes, ub_bytes);
+}
 bool arrive(Core* core, bool aiv_only) { return core->arrive(aiv_only); }
 void leave(Core* core, bool aiv_only) { core->leave(aiv_only); }
 bool cross_set(Core* core, uint32_t mode, pipe_t pipe, uint32_t flag) { return core->cross_set(mode, pipe, flag); }

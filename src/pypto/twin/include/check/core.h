@@ -119,6 +119,7 @@ public:
     void release_id(HardEvent event, int32_t id);
 
     /* cores.h */
+    void soft_sync(const void* gm, uint64_t gm_bytes, uint64_t ub_bytes);
     bool arrive(bool aiv_only);
     void leave(bool aiv_only);
     bool cross_set(uint32_t mode, pipe_t pipe, uint32_t flag);
@@ -245,6 +246,7 @@ private:
     Ids ids_[static_cast<uint32_t>(HardEvent::MAX)];
 
     uint32_t barriers_[2] = {};
+    bool soft_sync_ = false; /* the next SyncAll is one of software */
     Waiting waiting_;
     Sets sets_[kCrossModes][kCrossFlags];
     uint32_t consumed_[kCrossFlags] = {};

@@ -20,6 +20,32 @@ inline bool Core::kind_synchronises(const char* call)
     return false;
 }
 
+/* SyncAll with flags in global memory, 32 bytes a core, 0 at first. It needs no scheduler.
+ * `gm_bytes`: 0 where they are not stated. */
+inline void Core::soft_sync(const void* gm, uint64_t gm_bytes, uint64_t ub_bytes)
+{
+    site_ = here();
+    soft_sync_ = true;
+    const Members members = members_of(launch_.kind);
+    const uint64_t vectors = uint64_t{cores_} / members.size() * members.vectors;
+    const uint64_t needed = vectors * 32, begin = reinterpret_cast<uint64_t>(gm);
+    if ((gm_bytes != 0 && gm_bytes < needed) || ub_bytes < needed) {
+        return found("sync-memory", "SyncAll: " + std::to_string(vectors) + " cores need " + std::to_string(needed) +
+                                        " bytes of GM and of UB, 32 each; there are " +
+                                        std::to_string(ub_bytes < needed ? ub_bytes : gm_bytes) + " of " +
+                                        (ub_bytes < needed ? "UB" : "GM"));
+    }
+    if (!inside_global(true, begin, needed)) {
+        return;
+    }
+    for (uint64_t byte = 0; byte < needed; ++byte) {
+        if (static_cast<const uint8_t*>(gm)[byte] != 0) {
+            return found("sync-memory", "SyncAll: the memory for its flags is not 0 at first", kNoSite,
+                         place_of(Hardware::GM, begin, needed));
+        }
+    }
+}
+
 /* A barrier of cores begins with one of all pipes. False: the core cannot take part. */
 inline bool Core::arrive(bool aiv_only)
 {
@@ -29,7 +55,9 @@ inline bool Core::arrive(bool aiv_only)
         return false;
     }
     const Members members = members_of(launch_.kind);
-    if (kind_synchronises("SyncAll") && !aiv_only && (members.cubes == 0 || members.vectors == 0)) {
+    const bool soft = soft_sync_;
+    soft_sync_ = false;
+    if (!soft && kind_synchronises("SyncAll") && !aiv_only && (members.cubes == 0 || members.vectors == 0)) {
         found("kernel-kind", std::string("SyncAll<false> in a kernel of kind ") + name_of_kind(launch_.kind) +
                                  ": it is for __mix__(1, 1) and __mix__(1, 2)");
     }
