@@ -59,6 +59,7 @@ ENTRIES: tuple[Entry, ...] = (
     # fill, compare, select, gather
     *_rows("fill.h", "test_vector_select", "Duplicate Brcb CreateVecIndex Arange"),
     *_rows("fill.h", "test_vector_rest", "ArithProgression"),
+    *_rows("fill.h", "test_core_rest", "Fill(GM) InitOutput InitGlobalMemory"),
     *_rows("copy.h", "test_core_copy", "Copy"),
     *_rows(
         "compare.h",
@@ -207,7 +208,6 @@ LACKING: tuple[Lacking, ...] = (
         *"ReduceAny(2d) ReduceAll(2d) Sum Mean Broadcast(axis0) Broadcast(axis1)".split(),
         *"AscendQuant AscendDequant(tensor) AscendDequant(scalar) Axpy(adv)".split(),
     ),
-    Lacking("Fill(GM)", "the package fills global memory with copies from the UB"),
     Lacking("FasterGeluV2", "the contract says that it is another approximation, not which"),
     *_lacking("no operation of the package needs it", "Lgamma", "Digamma", "CastDequant"),
     Lacking("DataCopy(UB->L1)", "no path of the hardware: a message to a Matmul object"),

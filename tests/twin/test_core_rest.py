@@ -60,6 +60,23 @@ extern "C" __global__ __vector__ void atomics(GM_ADDR p)
     DisableDmaAtomic();
     DataCopy(g[24], t, 8);
 }
+template <typename T> __aicore__ inline void Filled(GM_ADDR p)
+{
+    GlobalTensor<T> g;
+    g.SetGlobalBuffer(reinterpret_cast<__gm__ T*>(p));
+    Fill<T>(g, 5, static_cast<T>(3.0f));
+    GlobalTensor<T> second = g[8], third = g[16];
+    InitOutput<T>(second, 3);
+    InitGlobalMemory<T>(third, 0, static_cast<T>(1.0f));
+    third = g[20];
+    InitGlobalMemory<T>(third, 2, static_cast<T>(9.0f));
+}
+extern "C" __global__ __vector__ void fill_float16(GM_ADDR p) { Filled<half>(p); }
+extern "C" __global__ __vector__ void fill_int16(GM_ADDR p) { Filled<int16_t>(p); }
+extern "C" __global__ __vector__ void fill_uint16(GM_ADDR p) { Filled<uint16_t>(p); }
+extern "C" __global__ __vector__ void fill_float32(GM_ADDR p) { Filled<float>(p); }
+extern "C" __global__ __vector__ void fill_int32(GM_ADDR p) { Filled<int32_t>(p); }
+extern "C" __global__ __vector__ void fill_uint32(GM_ADDR p) { Filled<uint32_t>(p); }
 extern "C" __global__ __vector__ void scalars(GM_ADDR p)
 {
     __gm__ float* const v = reinterpret_cast<__gm__ float*>(p);
@@ -69,9 +86,13 @@ extern "C" __global__ __vector__ void scalars(GM_ADDR p)
 }
 """
 
+FILLED = ("float16", "int16", "uint16", "float32", "int32", "uint32")
+
 
 def test_rest_of_the_core(twin: Harness) -> None:
-    kernels = twin.compile(TEXT, ["tensors", "atomics", "scalars"], extra=("-Wall", "-Wextra"))
+    fills = [f"fill_{name}" for name in FILLED]
+    names = ["tensors", "atomics", "scalars", *fills]
+    kernels = twin.compile(TEXT, names, extra=("-Wall", "-Wextra"))
     kernels["tensors"](np.zeros(8, np.float32))
 
     integers = np.array([10, 20, 30, 40, 50, *[0] * 11, *range(16)], np.int32)
@@ -84,3 +105,10 @@ def test_rest_of_the_core(twin: Harness) -> None:
     floats = np.array([1.00390625, 0, 0, 0], np.float32)  # halfway between two bfloat16_t
     kernels["scalars"](floats)
     assert floats.tolist() == [1.00390625, 1.0, 1.0, 10.0]
+
+    for name in FILLED:
+        memory = np.full(24, 7, np.dtype(name))
+        expected = memory.copy()
+        expected[:5], expected[8:11], expected[20:22] = 3, 0, 9
+        kernels[f"fill_{name}"](memory)
+        np.testing.assert_array_equal(memory, expected)

@@ -7,6 +7,7 @@
 #define PYPTO_TWIN_FILL_H
 
 #include "forms.h"
+#include "move.h"
 
 namespace AscendC {
 
@@ -255,6 +256,37 @@ PYPTO_INLINE void ArithProgression(const LocalTensor<T>& dst, const T firstValue
                                    const int32_t count)
 {
     Arange(dst, firstValue, diffValue, count);
+}
+
+}  // namespace AscendC
+
+namespace pypto_twin {
+
+/* `count` elements of `size` bytes of global memory, by MTE3. */
+PYPTO_SHARED void fill_global(uint8_t* dst, uint32_t size, uint64_t value, uint64_t count);
+
+}  // namespace pypto_twin
+
+namespace AscendC {
+
+/* Global memory; the device copies from a buffer of the UB, before any InitBuffer. */
+template <typename T>
+PYPTO_INLINE void Fill(GlobalTensor<T>& gmWorkspaceAddr, const uint64_t size, const T value)
+{
+    using namespace pypto_twin;
+    PYPTO_TWIN_TYPES("Fill", T, uint16_t, int16_t, half, uint32_t, int32_t, float);
+    PYPTO_RULES(Fill_GM, bytes(gmWorkspaceAddr, size * sizeof(T)));
+    fill_global(bytes_at(gmWorkspaceAddr.GetPhyAddr()), sizeof(T), raw_bits(value), size);
+}
+template <typename T>
+PYPTO_INLINE void InitOutput(GlobalTensor<T> gmWorkspaceAddr, const uint32_t size, const T value = 0)
+{
+    Fill(gmWorkspaceAddr, uint64_t{size}, value);
+}
+template <typename T>
+PYPTO_INLINE void InitGlobalMemory(GlobalTensor<T>& gmWorkspaceAddr, const uint64_t size, const T value)
+{
+    Fill(gmWorkspaceAddr, size, value);
 }
 
 }  // namespace AscendC

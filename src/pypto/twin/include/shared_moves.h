@@ -3,6 +3,7 @@
 #define PYPTO_TWIN_SHARED_MOVES_H
 
 #include "deferred.h"
+#include "fill.h"
 #include "move.h"
 #include "shared_pending.h"
 #include "sync.h"
@@ -293,6 +294,18 @@ PYPTO_SHARED void load_padded(AscendC::TPosition position, const Rows& rows, uin
     } else if (r.bytes != 0) {
         on_undefine(check::Undefined::padding, position, r.dst + r.bytes, occupied - used, r.rows, r.dst_pitch);
     }
+}
+
+PYPTO_SHARED void fill_global(uint8_t* dst, uint32_t size, uint64_t value, uint64_t count)
+{
+    if (!on_instruction(PIPE_MTE3) || count == 0) {
+        return;
+    }
+    const uint64_t bytes = count * size;
+    settle();
+    on_write(AscendC::TPosition::GM, dst, bytes, PIPE_MTE3);
+    on_define(AscendC::TPosition::GM, dst, bytes);
+    fill_elements(dst, value, size, bytes);
 }
 
 PYPTO_SHARED void sync_all(bool aiv_only)
