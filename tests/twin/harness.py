@@ -199,7 +199,7 @@ class Kernel:
             ctypes.c_uint32(blocks),
             ctypes.c_uint32(kind),
             ctypes.c_uint32(flags),
-            (_Memory * max(len(memory), 1))(*memory),
+            (_Memory * max(len(memory), 1))(*(_Memory(*row) for row in memory)),
             ctypes.c_uint32(len(memory)),
         )
 
