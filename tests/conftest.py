@@ -5,6 +5,7 @@
 * ``PYPTO_VERIFY``: each level of each compilation is checked for what it promises.
 * Hypothesis repeats the same examples on every run; ``--hypothesis-profile=fuzz`` tries new ones.
 * ``--twin=checked`` runs kernels on the checked twin: a broken rule of the device is an error.
+* ``--mutation`` runs the tests marked so: minutes of work on what is checked in slices by default.
 * ``--stress`` runs the tests marked so with many more processes, threads and rounds.
 * ``golden`` compares a text with ``tests/golden/<name>.txt``; ``--update-golden`` writes it.
 """
@@ -54,9 +55,14 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
     parser.addoption(
         "--twin",
-        choices=("fast", "checked"),
+        choices=("fast", "checked", "shuffled", "naive"),
         default=None,
         help="the build of the twin that kernels run on",
+    )
+    parser.addoption(
+        "--mutation",
+        action="store_true",
+        help="run the tests marked mutation: each synchronisation of many kernels taken away",
     )
     parser.addoption(
         "--assume",
@@ -69,6 +75,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 def pytest_configure(config: pytest.Config) -> None:
     config.addinivalue_line("markers", "property: a property test, beside hypothesis' own mark")
     config.addinivalue_line("markers", "stress: many processes or rounds, more with --stress")
+    config.addinivalue_line("markers", "mutation: minutes of work, with --mutation only")
     if not hasattr(config, "workerinput"):
         root = tempfile.mkdtemp(prefix="pypto-tests-")
         config.stash[_run_cache] = root
@@ -81,6 +88,13 @@ def pytest_configure(config: pytest.Config) -> None:
             os.environ["PYPTO_TWIN"] = config.getoption("--twin")
         if config.getoption("--assume"):
             os.environ["PYPTO_ASSUME"] = " ".join(config.getoption("--assume"))
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    if not config.getoption("--mutation"):
+        left_out = [item for item in items if item.get_closest_marker("mutation")]
+        config.hook.pytest_deselected(items=left_out)
+        items[:] = [item for item in items if item not in left_out]
 
 
 def pytest_unconfigure(config: pytest.Config) -> None:

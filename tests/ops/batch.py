@@ -130,7 +130,21 @@ class Variant:
     library: list[ctypes.CDLL]
     entries: list[Entry]
 
-    def run(
+    def run(self, *values: Any, **control: int | None) -> int:
+        """As :meth:`call`; what the checked build finds is a VerifyError."""
+        result = self.call(*values, **control)
+        if result == UNLAWFUL:
+            compilation = self.compilation
+            raise unlawful(
+                compilation.name,
+                self.entries[0],
+                compilation.ascendc,
+                compilation.source_file,
+                compilation.kernel,
+            )
+        return result
+
+    def call(
         self,
         *values: Any,
         blocks: int | None = None,
@@ -170,15 +184,6 @@ class Variant:
         entry = _Entry.in_dll(self.library[0], self.compilation.symbol)
         result = int(_RUN(entry.run)(ctypes.byref(table), ctypes.byref(call)))
         del int_array, float_array
-        if result == UNLAWFUL:
-            compilation = self.compilation
-            raise unlawful(
-                compilation.name,
-                self.entries[0],
-                compilation.ascendc,
-                compilation.source_file,
-                compilation.kernel,
-            )
         return result
 
 
@@ -220,10 +225,11 @@ class Batch:
         self.variants.append(variant)
         return variant
 
-    def build(self) -> None:
-        """Compile everything added so far; the workers of a parallel run share the result."""
+    def build(self, text: Callable[[Variant], str] = lambda v: v.compilation.ascendc) -> None:
+        """Compile everything added so far, as ``text`` gives it; the workers of a parallel run
+        share the result."""
         assert not self.library
-        sources = {v.compilation.source_file: v.compilation.ascendc for v in self.variants}
+        sources = {v.compilation.source_file: text(v) for v in self.variants}
         assert len(sources) == len(self.variants)
         wrapper = "\n".join(v.compilation.wrapper for v in self.variants)
         lookup = dispatch.PROCESS.lookup

@@ -10,6 +10,7 @@ kind of build, as kernels do. Build ``alone`` is the twin as headers and nothing
 from __future__ import annotations
 
 import ctypes
+import itertools
 import os
 import re
 import shutil
@@ -220,19 +221,21 @@ def _bytes(argument: Any) -> tuple[int, int] | None:
     return None
 
 
+_numbers = itertools.count()  # of the files of this process, whatever harness makes them
+
+
 class Harness:
     """Builds into ``root``, which the processes of a parallel test run may share."""
 
     def __init__(self, root: Path) -> None:
         self.root = root
         self._runtimes: dict[int, Runtime] = {}
-        self._count = 0
 
     def runtime(self, workers: int = 2) -> Runtime:
         """The runtime library with ``workers`` threads; a copy of its own per number."""
         if workers not in self._runtimes:
             original = self._once("runtime.so", self._compile_runtime)
-            copy = self.root / f"runtime-{workers}-{os.getpid()}.so"
+            copy = self.root / f"runtime-{workers}-{os.getpid()}-{next(_numbers)}.so"
             shutil.copy(original, copy)
             self._runtimes[workers] = Runtime(copy, workers)
         return self._runtimes[workers]
@@ -247,8 +250,7 @@ class Harness:
         extra: Sequence[str] = (),
     ) -> dict[str, Kernel]:
         """Compile ``text`` (after ``#include "kernel_operator.h"``) and load the kernels named."""
-        self._count += 1
-        stem = self.root / f"text-{os.getpid()}-{self._count}"
+        stem = self.root / f"text-{os.getpid()}-{next(_numbers)}"
         entries = "".join(f"PYPTO_HARNESS_ENTRY({name})\n" for name in names)
         stem.with_suffix(".cpp").write_text(
             f'#include "kernel_operator.h"\n{_ENTRY}\n#line 1 "text"\n{text}\n{entries}'

@@ -44,7 +44,8 @@ def first_other(
         return None
     take = library.pypto_check_report
     take.restype = ctypes.c_char_p
-    return Found(seed, "; ".join(line.split("\t")[2] for line in take().decode().splitlines()))
+    told = dict.fromkeys(line.split("\t")[2] for line in take().decode().splitlines())
+    return Found(seed, "; ".join(told))
 
 
 def _address(array: Any) -> int | None:

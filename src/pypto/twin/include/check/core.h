@@ -196,6 +196,7 @@ private:
     bool flag_known(const char* call, HardEvent event, int32_t id);
     bool kind_synchronises(const char* call);
     bool takes_part(uint32_t mode, const Core& other) const;
+    bool takes_part(uint32_t mode, uint32_t other) const; /* by its number */
     uint32_t complete(uint32_t mode, uint32_t flag, const Core& with) const;
     uint32_t available(uint32_t flag) const;
     std::vector<std::string> missing() const;

@@ -80,11 +80,14 @@ inline void Core::leave(bool aiv_only)
 }
 
 /* Whether a flag that `other` sets in a mode is for this core, and the other way round. */
-inline bool Core::takes_part(uint32_t mode, const Core& other) const
+inline bool Core::takes_part(uint32_t mode, const Core& other) const { return takes_part(mode, other.number_); }
+
+inline bool Core::takes_part(uint32_t mode, uint32_t other) const
 {
-    const bool cube = cube_, other_cube = other.cube_;
-    const uint32_t size = members_of(launch_.kind).size();
-    const bool group = number_ / size == other.number_ / size;
+    const Members members = members_of(launch_.kind);
+    const uint32_t size = members.size();
+    const bool cube = cube_, other_cube = other % size < members.cubes;
+    const bool group = number_ / size == other / size;
     return mode == 0 ? cube == other_cube : mode == 1 ? group && !cube && !other_cube : group && cube != other_cube;
 }
 
@@ -92,12 +95,10 @@ inline bool Core::takes_part(uint32_t mode, const Core& other) const
 inline uint32_t Core::complete(uint32_t mode, uint32_t flag, const Core& with) const
 {
     uint32_t least = ~0u;
-    for (const auto& other : launch_.cores) {
-        if (other == nullptr) {
-            return 0; /* it has not begun */
-        }
-        if (with.takes_part(mode, *other)) {
-            least = std::min(least, other->sets_[mode][flag].count);
+    for (uint32_t number = 0; number < launch_.cores.size(); ++number) {
+        if (with.takes_part(mode, number)) {
+            const auto& other = launch_.cores[number];
+            least = std::min(least, other == nullptr ? 0 : other->sets_[mode][flag].count); /* not begun: 0 */
         }
     }
     return least == ~0u ? 0 : least;
