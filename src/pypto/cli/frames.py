@@ -14,6 +14,7 @@ from types import TracebackType
 from typing import TextIO
 
 from pypto._traceback import full_tracebacks, others
+from pypto._warn import of_the_command
 from pypto.error import PyptoError
 
 __all__ = ["plain_warnings", "show_exception"]
@@ -69,7 +70,7 @@ def _leave_out_pypto(error: BaseException) -> None:
 @contextlib.contextmanager
 def plain_warnings() -> Iterator[None]:
     """Show pypto's own warnings as text alone: they concern the command, no line of pypto."""
-    with warnings.catch_warnings():
+    with warnings.catch_warnings(), of_the_command():
         usual = warnings.showwarning
 
         def show(
