@@ -108,7 +108,8 @@ def random_kernel(seed: int) -> Subject:
     """The kernel that ``seed`` draws, with sizes that take several steps."""
     program = Writer(Seeded(7000 + seed), f"random{seed}").write()
     chooser = Seeded(seed)
-    some = (3, 8, 17, 33, 70, 130) if len(program.roles) > 1 else (1500, 3001)
+    rank = len(program.roles)
+    some = (1500, 3001) if rank == 1 else (3, 8, 17, 33, 70, 130) if rank < 4 else (2, 3, 8, 17)
     best: dict[str, int] = {}
     for _ in range(100):  # the sizes that make most of the smallest output
         sizes = {role: chooser.choose(some) for role in program.roles}

@@ -232,7 +232,7 @@ def header_key(store: CacheStore, toolchain: HostToolchain, kind: str) -> str:
             "toolchain": toolchain.identity,
             "flags": kernel_flags(toolchain, kind),
             "text": twin_digest(store.memo),
-            "fibers": _fibers_digest(store.memo) if kind == "shuffled" else "",
+            "fibers": _fibers_digest(store.memo) if assume.split(kind)[0] == "shuffled" else "",
             "prelude": _PRELUDE_TEXT,
             "support": (_SUPPORT_TEXT, _SUPPORT_FLAGS),
         }

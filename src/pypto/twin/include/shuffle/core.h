@@ -2,6 +2,7 @@
 #ifndef PYPTO_TWIN_SHUFFLE_CORE_H
 #define PYPTO_TWIN_SHUFFLE_CORE_H
 
+#include <array>
 #include <map>
 #include <memory>
 #include <string>

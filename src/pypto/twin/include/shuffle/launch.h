@@ -59,7 +59,7 @@ uint64_t seed_of_environment()
 {
     static const uint64_t seed = [] {
         const char* const text = getenv("PYPTO_TWIN_SEED");
-        return text != nullptr ? strtoull(text, nullptr, 0) : 0;
+        return text != nullptr ? strtoull(text, nullptr, 10) : 0;
     }();
     return seed;
 }

@@ -30,7 +30,7 @@ public:
     /* Runs all streams to their end, or as far as they come. */
     void run();
     /* What went wrong, a finding a line, as pypto_check_report tells it. */
-    const std::string& report() const { return report_; }
+    std::string report() const;
     Stream* running() const { return running_; }
 
     /* Whether `stream` itself is the next to run. */
@@ -82,7 +82,8 @@ private:
     Tally together_[2];
     uint32_t arrived_[2] = {};
     bool stopped_ = false;
-    std::string report_;
+    /* What was found: rule, message and places; the cores that it was found on. */
+    std::vector<std::pair<std::array<std::string, 3>, std::string>> found_;
 };
 
 }  // namespace shuffle

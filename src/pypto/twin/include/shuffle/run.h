@@ -237,19 +237,32 @@ inline void Launch::find(const Stream& stream, const char* rule, const std::stri
 {
     const PyptoCore& core = stream.core_.core;
     const char* const unit = group_.cubes == 0 || group_.vectors == 0 ? "core " : core.is_cube != 0 ? "AIC " : "AIV ";
-    /* rule, core, message, memory, tiles, tile, then stacks: the place, and three that are not known */
-    std::string line = std::string(rule) + "\t" + unit + std::to_string(core.block_idx) + "\t" + text + "\t\t0\t\t";
-    const char* space = "";
+    const std::string name = unit + std::to_string(core.block_idx);
+    std::string places;
     for (const void* const address : stream.place_) {
         char buffer[24];
-        snprintf(buffer, sizeof buffer, "%s%p", space, address);
-        line += address != nullptr ? buffer : "";
-        space = " ";
+        snprintf(buffer, sizeof buffer, "%s%p", places.empty() ? "" : " ", address);
+        places += address != nullptr ? buffer : "";
     }
-    line += "\t\t\t\n";
-    if (report_.find(line) == std::string::npos) { /* two lanes of a pipe wait at one place */
-        report_ += line;
+    const std::array<std::string, 3> what{rule, text, places};
+    for (auto& [known, cores] : found_) {
+        if (known == what) { /* two lanes of a pipe wait at one place, or several cores */
+            cores += ("," + cores + ",").find("," + name + ",") == std::string::npos ? "," + name : "";
+            return;
+        }
     }
+    found_.emplace_back(what, name);
+}
+
+/* A row as the checked build's: rule, cores, message, memory, tiles, tile, then the places, and three
+ * places that are not known. */
+inline std::string Launch::report() const
+{
+    std::string text;
+    for (const auto& [what, cores] : found_) {
+        text += what[0] + "\t" + cores + "\t" + what[1] + "\t\t0\t\t" + what[2] + "\t\t\t\n";
+    }
+    return text;
 }
 
 inline void Launch::stop(const Stream& stream, const char* what)
