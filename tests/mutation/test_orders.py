@@ -69,7 +69,7 @@ def shuffled(
 ) -> object:
     own = copies(call)
     variant = batch.variants[number]
-    run = lambda: variant.call(*own, l1_bytes=l1_bytes, workers=1)  # noqa: E731
+    run = lambda: variant.call(*own, l1_bytes=l1_bytes, workers=2)  # noqa: E731
     return first_other(batch.library[0], run, [*expected, None], range(ORDERS))
 
 
