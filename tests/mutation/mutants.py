@@ -92,15 +92,13 @@ private:
 @dataclass(frozen=True, slots=True)
 class Site:
     """A synchronisation of a text. ``kind``: the call, with its pipe; ``forward`` or ``backward`` of
-    a queue; ``pair`` of SetFlag and WaitFlag. ``scope``: class and function; ``nth``: of its kind in
-    the class."""
+    a queue; ``pair`` of SetFlag and WaitFlag. ``scope``: class and function."""
 
     number: int
     kind: str
     line: int
     scope: tuple[str, str]
     text: str
-    nth: int
 
     def __str__(self) -> str:
         return f"{self.kind} in {'.'.join(part for part in self.scope if part)}, line {self.line}"
@@ -130,14 +128,12 @@ class Mutants:
 def mutants(name: str, text: str) -> Mutants:
     """All mutants of ``text``, whose kernel is ``name``."""
     sites: list[Site] = []
-    counts: Counter[tuple[str, str]] = Counter()
     scopes = list(_scopes(text))
 
     def add(kind: str, match: re.Match[str]) -> int:
         line = text.count("\n", 0, match.start()) + 1
         scope = scopes[line - 1]
-        sites.append(Site(len(sites), kind, line, scope, match[0], counts[kind, scope[0]]))
-        counts[kind, scope[0]] += 1
+        sites.append(Site(len(sites), kind, line, scope, match[0]))
         return sites[-1].number
 
     # by event and id: pairs of which one call has come, before or behind its partner in the text
