@@ -37,6 +37,14 @@ def test_text_that_is_no_kernel(text: str) -> None:
     shown(text)
 
 
+@pytest.mark.parametrize(
+    "text", ["__mix__()", "extern", "[", "class", "template", "operator", "a::", "~", "x(", "enum"]
+)
+def test_text_that_ends_early(text: str) -> None:
+    shown(text)
+    shown(f"class A {{ {text}")
+
+
 @pytest.mark.parametrize("number", range(len(TEXTS)))
 def test_layout_means_nothing(number: int) -> None:
     """One word a line, and no comments; a broken text so that there is something to find."""

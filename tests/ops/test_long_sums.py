@@ -95,3 +95,18 @@ def test_softmax(variants: dict[str, Variant], columns: int) -> None:
     assert variants["softmax"].run(x, out) == 0
     right = torch.softmax(x.double(), -1)
     assert ((out.double() - right).abs() <= 6e-6 * right + 1.2e-38).all()
+
+
+@pytest.mark.parametrize("name", ["sum", "softmax"])
+@pytest.mark.parametrize("columns", [13_000, 16_321, 100_003])
+def test_the_number_of_cores_does_not_matter(
+    variants: dict[str, Variant], name: str, columns: int
+) -> None:
+    """Not one bit: a row is cut alike however many cores there are."""
+    x = torch.randn(5, columns, generator=torch.Generator().manual_seed(columns))
+    results = []
+    for workers in (1, 2, 3, 7):
+        out = torch.empty(5, 1) if name == "sum" else torch.empty_like(x)
+        assert variants[name].run(x, out, workers=workers) == 0
+        results.append(out.view(torch.int32))
+    assert all(torch.equal(result, results[0]) for result in results)

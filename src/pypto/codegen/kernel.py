@@ -274,7 +274,11 @@ class _Writer:
                 )  # fmt: skip
             else:
                 granule = str(plan.unit if _useful_unit(plan) else 64)
-                operands = (cols, granule, str(plan.step_max), str(plan.bytes_per_element))
+                # A core that walks a whole row alone cuts it alike however many others there are:
+                # the order of a sum does not depend on their number.
+                alone = plan.form == "chunks" and not plan.parallel_chunks
+                parts = "1" if alone else "runtime->workers"
+                operands = (cols, parts, granule, str(plan.step_max), str(plan.bytes_per_element))
                 out.append(Statement("flat_step", step, operands))
         return out
 

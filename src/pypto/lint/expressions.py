@@ -20,6 +20,9 @@ from pypto.lint.words import (
 __all__ = ["Expressions", "Unreadable"]
 
 
+_LOOK_AHEAD = 3
+
+
 class Unreadable(Exception):
     """Word ``index`` cannot stand there; ``why`` completes "expected ..."."""
 
@@ -34,8 +37,10 @@ class Expressions:
 
     def __init__(self, tokens: Tokens, types: set[str]) -> None:
         self.tokens = tokens
-        self.kinds = tokens.kinds
-        self.words = tokens.words
+        # What looks a few words ahead of the last one finds the end there, too.
+        self.kinds = [*tokens.kinds, *["end"] * _LOOK_AHEAD]
+        self.words = [*tokens.words, *[""] * _LOOK_AHEAD]
+        self.last = len(tokens.words) - 1  # where the text ends
         self.types = types
         self.i = 0
 

@@ -43,7 +43,7 @@ class Statements(Expressions):
         except (Unreadable, RecursionError) as error:
             index = error.index if isinstance(error, Unreadable) else start
             why = error.why if isinstance(error, Unreadable) else "less nesting"
-            self.file.problems.append((index, why))
+            self.file.problems.append((min(index, self.last), why))
             self._recover(start, index)
 
     def _recover(self, start: int, index: int) -> None:
@@ -60,7 +60,7 @@ class Statements(Expressions):
             if depth <= 0 and i >= index and word in (";", "}"):
                 break
             i += 1
-        self.i = min(i + 1, len(self.words) - 1)
+        self.i = min(i + 1, self.last)
 
     def end_check(self, wanted: str) -> None:
         if self.kinds[self.i] == "end":

@@ -158,12 +158,12 @@ inline int64_t StepBudget(const PyptoRuntime* runtime)
     return static_cast<int64_t>(runtime->l1_bytes / 4 * 3);
 }
 
-// Elements of a step over `total` elements: a multiple of `unit`, at most `most`. Where there are few
-// steps they are of equal size, as every core takes whole ones.
-inline uint32_t FlatStep(const PyptoRuntime* runtime, int64_t total, int64_t unit, int64_t most, int64_t bytes)
+// Elements of a step over `total` elements that `parts` cores share: a multiple of `unit`, at most `most`.
+// Where there are few steps they are of equal size, as every core takes whole ones.
+inline uint32_t FlatStep(const PyptoRuntime* runtime, int64_t total, int64_t parts, int64_t unit, int64_t most, int64_t bytes)
 {
     const int64_t largest = Min(Max(StepBudget(runtime) / bytes / unit * unit, unit), most);
-    const int64_t share = (Max(total, INT64_C(1)) + runtime->workers - 1) / runtime->workers;
+    const int64_t share = (Max(total, INT64_C(1)) + parts - 1) / parts;
     const int64_t steps = (share + largest - 1) / largest;
     return static_cast<uint32_t>(Min(Up((share + steps - 1) / steps, unit), largest));
 }
