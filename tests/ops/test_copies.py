@@ -58,3 +58,47 @@ def test_a_dtype_of_torch_that_no_copy_takes(kernel: pypto.frontend.JitFunction)
     assert diagnostic.help == (
         "a copy needs the bytes alone: annotate DT_UINT8 and pass x.view(torch.uint8)"
     )
+
+
+@pytest.mark.parametrize(
+    ("have", "want"),
+    [((256, 1), (256, 40)), ((1,), (70,)), ((4, 1, 3), (4, 5, 3)), ((1, 9), (4, 9)),
+     ((2, 1, 1), (2, 3, 7)), ((256, 1), (256, 1)), ((3, 1), (3, 70_001)), ((0, 1), (0, 5))],
+)  # fmt: skip
+def test_broadcast_copies(have: tuple[int, ...], want: tuple[int, ...]) -> None:
+    """Every value of the dtypes of one byte."""
+    dtypes = [d for d in DTYPES if d.bytes == 1]
+    count = torch.Size(have).numel()
+    inputs = []
+    for dtype in dtypes:
+        bits = torch.arange(count, dtype=torch.int64).to(torch.uint8).reshape(have)
+        kind = getattr(torch, str(dtype.torch_name))
+        inputs.append(bits > 100 if kind is torch.bool else bits.view(kind))
+    outputs = [torch.zeros(want, dtype=x.dtype) for x in inputs]
+    copy_three(*inputs, *outputs)
+    for given, copied in zip(inputs, outputs, strict=True):
+        assert torch.equal(copied, given.expand(want)), given.dtype
+
+
+@pypto.frontend.jit
+def copy_three(a: T, b: T, c: T, a_: T, b_: T, c_: T):
+    a_[:] = a
+    b_[:] = b
+    c_[:] = c
+
+
+@pypto.frontend.jit
+def spread(x: T([4, 1]), o: T([4, 8])):
+    o[:] = x
+
+
+@pytest.mark.parametrize("dtype", [d for d in DTYPES if d.bytes == 8], ids=str)
+def test_eight_bytes_are_not_broadcast_along_the_last_axis(dtype: pypto.DataType) -> None:
+    kind = getattr(torch, str(dtype.torch_name))
+    with pytest.raises(pypto.error.DtypeError) as caught:
+        spread(torch.zeros(4, 1, dtype=kind), torch.zeros(4, 8, dtype=kind))
+    (diagnostic,) = caught.value.diagnostics
+    assert diagnostic.message == (
+        f"values of {dtype} are not broadcast along the last axis on this target"
+    )
+    assert diagnostic.help == "pass it in full: x.expand(...).contiguous()"

@@ -8,7 +8,7 @@ level of reductions; what a later pass needs is computed again.
 
 from __future__ import annotations
 
-from pypto.error import Span
+from pypto.error import Diagnostic, DtypeError, Span
 from pypto.ir.dtype import DataType
 from pypto.ir.expr import Expr, as_int
 from pypto.ir.tensor import Compute, Load, Store
@@ -39,6 +39,22 @@ def lanes(dtype: DataType) -> int:
 def select(stage: Stage, layout: Layout, form: Form) -> Draft:
     """The blocks of ``stage`` in ``form``."""
     return _Selector(stage, layout, form).run()
+
+
+def _no_spread(dtype: DataType, span: Span) -> DtypeError:
+    return DtypeError(
+        [
+            Diagnostic(
+                DtypeError,
+                DtypeError.default_code,
+                f"values of {dtype} are not broadcast along the last axis on this target",
+                span,
+                expected="a dtype of 1, 2 or 4 bytes",
+                got=str(dtype),
+                help="pass it in full: x.expand(...).contiguous()",
+            )
+        ]
+    )
 
 
 class _Selector:
@@ -240,10 +256,30 @@ class _Selector:
         if source.kind is Kind.ROW:
             block.instrs.append(Instr("spread_row", "SpreadRow", dst, (source,), dst.kind, span))
             return
+        if source.dtype.bytes == 1:
+            self._spread_bytes(source, dst, block, span)
+            return
+        if source.dtype.bytes == 8:
+            raise _no_spread(source.dtype, span)
         blocks = self._blocks(source, block, span)
         form = "spread_col" if source.kind is Kind.COL else "spread_one"
         name = "SpreadCol" if source.kind is Kind.COL else "SpreadOne"
         block.instrs.append(Instr(form, name, dst, (blocks,), dst.kind, span, in_place=False))
+
+    def _spread_bytes(self, source: Local, dst: Local, block: DraftBlock, span: Span) -> None:
+        """By way of FP16, which holds every 8-bit integer: Brcb and Copy take no single bytes."""
+        half = Local(f"{source.name}_half", DataType.DT_FP16, source.kind)
+        wide = Local(f"{dst.name}_half", DataType.DT_FP16, dst.kind)
+        self.homes[half] = block
+        for target, given, mode in ((half, source, "NONE"), (dst, wide, "RINT")):
+            if target is dst:
+                self._spread(half, wide, block, span)
+            block.instrs.append(
+                Instr(
+                    "cast", "Cast", target, (given,), target.kind, span, attrs=(mode,),
+                    in_place=False,
+                )
+            )  # fmt: skip
 
     def _blocks(self, local: Local, block: DraftBlock, span: Span) -> Local:
         """``local`` (one value a row, or one) with each value filling 32-byte blocks."""
