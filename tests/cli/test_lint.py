@@ -109,3 +109,14 @@ def test_wrong_usage(
 def test_unknown_target(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["lint", "sound.cpp", "--target", "ascend910c"]) == 2
     assert "soc_version 'ascend910c' is not a chip" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("end", ["\n", "\r\n", "\r"], ids=["LF", "CRLF", "CR"])
+def test_ends_of_lines_and_a_mark_in_front(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], end: str
+) -> None:
+    text = '#include "kernel_operator.h"\nint f() { return malloc(3); }\n'
+    (tmp_path / "k.cpp").write_bytes(b"\xef\xbb\xbf" + text.replace("\n", end).encode())
+    assert main(["lint", str(tmp_path / "k.cpp")]) == 1
+    shown = capsys.readouterr().out
+    assert "k.cpp:2:" in shown and "malloc" in shown

@@ -45,6 +45,11 @@ def test_text_that_ends_early(text: str) -> None:
     shown(f"class A {{ {text}")
 
 
+def test_a_very_long_expression() -> None:
+    (finding,) = found(f"int a = 0{'+1' * 100_000};")
+    assert "unreadable" in finding
+
+
 @pytest.mark.parametrize("number", range(len(TEXTS)))
 def test_layout_means_nothing(number: int) -> None:
     """One word a line, and no comments; a broken text so that there is something to find."""

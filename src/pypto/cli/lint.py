@@ -80,10 +80,11 @@ def _read(path: str) -> str | None:
             _usage(f"{path} cannot be read: {reason(path, error)}")
             return None
     try:
-        return data.decode("utf-8")
+        text = data.decode("utf-8-sig")  # a byte order mark is no part of the text
     except UnicodeDecodeError as error:
         _usage(f"{path} is no UTF-8 text: byte 0x{data[error.start]:02x} at offset {error.start}")
         return None
+    return text.replace("\r\n", "\n").replace("\r", "\n")
 
 
 def _print_rules() -> None:

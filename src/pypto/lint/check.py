@@ -22,6 +22,9 @@ _OFF = re.compile(r"lint:\s*off\s+([\w-]+(?:\s*,\s*[\w-]+)*)")
 _PYTHON = re.compile(r"[^:]+:\d+  \S|@\S+\+\d+  \S")
 
 
+_PLAINER = "write it in a plainer way, or move it out of the kernel"
+
+
 class Problem(Record):
     """A broken rule at a place. ``python``: the comment that names the Python line, or empty."""
 
@@ -68,9 +71,12 @@ def check(
             index,
             index,
             f"'{found}' cannot stand here: {why} is expected",
-            "write it in a plainer way, or move it out of the kernel",
+            _PLAINER,
         )
-    walk.run()
+    try:
+        walk.run()
+    except RecursionError:
+        walk.report("unreadable", 0, 0, "an expression of this text is nested too deeply", _PLAINER)
     source = SourceText("", filename, 1, tuple(text.split("\n")))
     off = _switched_off(tokens)
     problems = [_problem(tokens, file, source, one) for one in walk.findings]
