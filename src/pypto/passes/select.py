@@ -41,6 +41,13 @@ def select(stage: Stage, layout: Layout, form: Form) -> Draft:
     return _Selector(stage, layout, form).run()
 
 
+def _cast(dst: Local, src: Local, mode: str, span: Span) -> Instr:
+    same_size = src.dtype.bytes == dst.dtype.bytes
+    return Instr(
+        "cast", "Cast", dst, (src,), dst.kind, span, attrs=(mode,), in_place=same_size
+    )  # fmt: skip
+
+
 def _no_spread(dtype: DataType, span: Span) -> DtypeError:
     return DtypeError(
         [
@@ -271,15 +278,9 @@ class _Selector:
         half = Local(f"{source.name}_half", DataType.DT_FP16, source.kind)
         wide = Local(f"{dst.name}_half", DataType.DT_FP16, dst.kind)
         self.homes[half] = block
-        for target, given, mode in ((half, source, "NONE"), (dst, wide, "RINT")):
-            if target is dst:
-                self._spread(half, wide, block, span)
-            block.instrs.append(
-                Instr(
-                    "cast", "Cast", target, (given,), target.kind, span, attrs=(mode,),
-                    in_place=False,
-                )
-            )  # fmt: skip
+        block.instrs.append(_cast(half, source, "NONE", span))
+        self._spread(half, wide, block, span)
+        block.instrs.append(_cast(dst, wide, "RINT", span))
 
     def _blocks(self, local: Local, block: DraftBlock, span: Span) -> Local:
         """``local`` (one value a row, or one) with each value filling 32-byte blocks."""
@@ -344,14 +345,7 @@ class _Selector:
                 )
             )  # fmt: skip
         elif use.op == "cast":
-            mode = str(use.attr("mode"))
-            same_size = srcs[0].dtype.bytes == dst.dtype.bytes
-            block.instrs.append(
-                Instr(
-                    "cast", "Cast", dst, srcs, dst.kind, use.span, attrs=(mode,),
-                    in_place=same_size,
-                )
-            )  # fmt: skip
+            block.instrs.append(_cast(dst, srcs[0], str(use.attr("mode")), use.span))
         elif use.op == "low_half":
             block.instrs.append(
                 Instr("low_half", "LowHalf", dst, srcs, dst.kind, use.span, in_place=False)
