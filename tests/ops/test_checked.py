@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import os
 import re
+import subprocess
+import sys
 from collections.abc import Callable
+from pathlib import Path
 
 import pytest
 import torch
@@ -22,6 +26,7 @@ KERNELS = {
     "spare": "o[:] = x + 3.0",
     "askew": "o[:] = pypto.exp(x)",
     "cramped": "o[:] = pypto.tanh(x)",
+    "divided": "o[:] = pypto.exp(x)",
 }
 # What is replaced in the Ascend C of each, and by what.
 DAMAGE = {
@@ -32,8 +37,10 @@ DAMAGE = {
     "spare": (r"(CopyIn[\s\S]*?)count \* sizeof", r"\1(count - 3) * sizeof"),
     "askew": (r"Exp\((\w+), (\w+), count\)", r"Exp(\1, \2[1], count - 1)"),
     "cramped": (r"GetWithOffset<uint8_t>\(8192", "GetWithOffset<uint8_t>(128"),
+    "divided": (r"Exp\((\w+), (\w+), count\)", r"Exp(\1, \2, count / (args_.step / 4096))"),
 }
 X = torch.rand(3000)
+SAMPLE = Path(__file__).parents[2] / "samples" / "hello_world.py"
 
 
 @pytest.fixture(scope="module")
@@ -73,6 +80,15 @@ def test_messages(damaged: dict[str, Variant], golden: Callable[[str, str], None
         for name, variant in damaged.items()
     ]
     golden("checked/generated", "\n\n".join(told))
+
+
+def test_a_limit_that_is_none() -> None:
+    environment = {**os.environ, "PYPTO_TWIN": "checked", "PYPTO_TWIN_TIMEOUT": "soon"}
+    done = subprocess.run(
+        [sys.executable, str(SAMPLE)], env=environment, capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 1
+    assert "PYPTO_TWIN_TIMEOUT must be seconds, 0 for no limit, got 'soon'" in done.stderr
 
 
 def test_without_addr2line(damaged: dict[str, Variant], monkeypatch: pytest.MonkeyPatch) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import os
+import re
 import threading
 from collections.abc import Mapping
 from dataclasses import replace
@@ -279,13 +280,17 @@ def _covers(known: _Known, request: Request) -> bool:
 @functools.cache
 def build_kind() -> str:
     """Which build of the twin kernels run on: PYPTO_TWIN, ``fast`` by default, and the assumptions
-    of PYPTO_ASSUME. Both are read once, as is PYPTO_TWIN_SEED by the shuffled build itself."""
+    of PYPTO_ASSUME. Both are read once, as are PYPTO_TWIN_SEED by the shuffled build itself and
+    PYPTO_TWIN_TIMEOUT by the runtime library."""
     kind = os.environ.get("PYPTO_TWIN") or "fast"
     if kind not in KINDS:
         raise FeValueError(f"PYPTO_TWIN must be one of {', '.join(sorted(KINDS))}, got {kind!r}")
     seed = os.environ.get("PYPTO_TWIN_SEED")
     if kind == "shuffled" and seed and not (seed.isdecimal() and int(seed) < 2**64):
         raise FeValueError(f"PYPTO_TWIN_SEED must be a number from 0 to 2**64 - 1, got {seed!r}")
+    limit = os.environ.get("PYPTO_TWIN_TIMEOUT")
+    if kind == "checked" and limit and not re.fullmatch(r"\d{1,9}(\.\d*)?", limit):
+        raise FeValueError(f"PYPTO_TWIN_TIMEOUT must be seconds, 0 for no limit, got {limit!r}")
     text = os.environ.get("PYPTO_ASSUME")
     return assume.named(kind, text) if text else kind
 

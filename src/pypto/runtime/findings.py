@@ -78,6 +78,12 @@ _HELP = {
     "cross-flag-full": "let the receivers answer with a flag of their own before the 16th",
     "cross-flag-id": "use flags 0 to 10, or 15",
     "cache-line": "let the scalar units of two cores, and copies, write different 64-byte lines",
+    "scalar-division": "test the divisor first; the device stops the kernel or gives any number",
+    "scalar-memory": "keep pointers within the tensors that the kernel is given",
+    "scalar-stack": "use loops for recursion, and on-chip memory for large arrays",
+    "scalar-trap": "look for undefined behaviour of C++ there, which the device need not stop at",
+    "timeout": "give the loop an end; a kernel that only takes long needs a larger "
+    "PYPTO_TWIN_TIMEOUT (seconds of processor time; 0: no limit)",
     "refused": "the core ends here: the twin cannot compute what the device would",
 }
 _HELP_OF_FAMILY = {"queue": _QUEUE, "flag": _FLAG, "cross": _CROSS, "cache": _CACHE}

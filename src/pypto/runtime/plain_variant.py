@@ -24,7 +24,7 @@ from pypto.runtime.plain_values import (
 
 __all__ = ["ABI_VERSION", "ABSENT", "RELEASE_GIL_ABOVE", "STATE", "State", "Variant", "Views"]
 
-ABI_VERSION = 4  # PYPTO_ABI_VERSION of pypto_abi.h
+ABI_VERSION = 5  # PYPTO_ABI_VERSION of pypto_abi.h
 RELEASE_GIL_ABOVE = 256 * 1024  # bytes of tensors above which other threads may run meanwhile
 
 ABSENT: Any = object()  # nothing is there

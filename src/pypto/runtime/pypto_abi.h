@@ -8,7 +8,7 @@
 
 #include <stdint.h>
 
-#define PYPTO_ABI_VERSION 4u
+#define PYPTO_ABI_VERSION 5u
 
 #ifdef __cplusplus
 extern "C" {
@@ -55,11 +55,31 @@ struct PyptoCore {
     void (*cross_wait)(PyptoCore*, int32_t flag);              /* CrossCoreWaitFlag */
     void (*stop)(PyptoCore*); /* ends the stream where it stands and does not return; only in
                                  launches with `stuck` */
+    uint32_t held;    /* in launches with `stuck`: not 0 while the stream must not be left where it
+                         stands, as it holds what others need */
+    uint32_t expired; /* set by the runtime: the stream has used up its time and is to stop itself */
 };
 
 enum PyptoLaunchFlags {
     PYPTO_STREAM_STORES = 1u /* traffic exceeds the caches: write GM past them */
 };
+
+enum { PYPTO_FAULT_DEPTH = 6 };
+
+/* Why a stream of a launch with `stuck` could not go on. */
+enum PyptoFaultKind {
+    PYPTO_FAULT_DIVISION = 1, /* of integers: by zero, or without a result */
+    PYPTO_FAULT_MEMORY = 2,   /* there is none at `address` */
+    PYPTO_FAULT_STACK = 3,    /* more of it than a stream has */
+    PYPTO_FAULT_TRAP = 4,     /* an instruction that is none */
+    PYPTO_FAULT_TIME = 5      /* PYPTO_TWIN_TIMEOUT */
+};
+
+typedef struct PyptoFault {
+    uint32_t kind;       /* enum PyptoFaultKind */
+    const void* address; /* all bits set where it is not known */
+    const void* stack[PYPTO_FAULT_DEPTH]; /* return addresses, innermost first; then null */
+} PyptoFault;
 
 typedef struct PyptoLaunch {
     void (*stream)(PyptoCore* core, const void* frame); /* runs one stream from start to end */
@@ -71,6 +91,8 @@ typedef struct PyptoLaunch {
      * whatever the kind says of synchronisation. When those that are left wait for ever, this is
      * called for each, which then ends there. */
     void (*stuck)(PyptoCore* core);
+    /* Called in a launch with `stuck` when a stream has ended by a fault, outside of the stream. */
+    void (*fault)(PyptoCore* core, const PyptoFault* fault);
 } PyptoLaunch;
 
 /* Services of the CPU runtime library. One static table per process. */

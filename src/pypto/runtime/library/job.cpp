@@ -3,6 +3,7 @@
 #include <chrono>
 #include <vector>
 
+#include "guard.h"
 #include "memory.h"
 
 namespace pypto_runtime_library {
@@ -88,9 +89,10 @@ void Job::run_plain(const PyptoLaunch& launch, uint32_t index)
     end_of_stream(core);
 }
 
-void Job::open(const PyptoLaunch& launch, uint32_t participants)
+void Job::open(const PyptoLaunch& launch, uint32_t participants, Guard* guard)
 {
     launch_ = launch;
+    guard_ = guard;
     total_ = stream_count(launch);
     share_ = (total_ + participants - 1) / participants;
     if (may_synchronise(launch)) {
@@ -106,6 +108,8 @@ void Job::open(const PyptoLaunch& launch, uint32_t participants)
             stream.index = i;
             stream.wait = Stream::Wait::nothing;
             stream.stopped = false;
+            stream.fault = PyptoFault{};
+            stream.work = stream.ticks = stream.idle = 0;
             stream.core.owner = &stream;
             stream.core.sync_all = &Job::sync_all;
             stream.core.cross_set = &Job::cross_set;
@@ -165,7 +169,9 @@ void Job::participate()
 void Job::start(Stream& stream, size_t slot)
 {
     stream.core.ub = stream.core.is_cube != 0 ? on_chip().cube(slot) : on_chip().ub(slot);
-    stream.fiber.prepare(on_chip().stack(slot), &Job::body, &stream);
+    uint8_t* const top = on_chip().stack(slot);
+    stream.stack_top = top;
+    stream.fiber.prepare(top, &Job::body, &stream);
 }
 
 void Job::body(void* argument)
@@ -173,6 +179,23 @@ void Job::body(void* argument)
     Stream* const stream = static_cast<Stream*>(argument);
     const PyptoLaunch& launch = stream->job->launch_;
     launch.stream(&stream->core, launch.frame);
+}
+
+/* Runs the stream until it waits or ends, be it by a fault. */
+void Job::resume(Stream& stream)
+{
+    stream.wait = Stream::Wait::nothing;
+    if (guard_ == nullptr) {
+        stream.fiber.resume();
+        return;
+    }
+    guard_->enter(stream);
+    stream.fiber.resume();
+    guard_->leave();
+    if (stream.fault.kind != 0) {
+        stream.stopped = true;
+        launch_.fault(&stream.core, &stream.fault);
+    }
 }
 
 /* Runs the ready ones of this thread's streams in turn and takes new ones when none is ready. */
@@ -190,8 +213,13 @@ void Job::run_fibers(uint32_t epoch, uint32_t first)
             Stream& stream = *mine[i];
             if (ready(stream)) {
                 progress = true;
-                stream.wait = Stream::Wait::nothing;
-                stream.fiber.resume();
+                resume(stream);
+                if (stream.core.expired != 0) { /* the others would only take as long */
+                    for (Stream* const one : mine) {
+                        finish(*one);
+                    }
+                    return;
+                }
                 if (stream.fiber.done() || stream.stopped) {
                     mine.erase(mine.begin() + static_cast<std::ptrdiff_t>(i));
                     finish(stream);

@@ -11,6 +11,7 @@
 
 namespace pypto_runtime_library {
 
+class Guard;
 class Job;
 
 constexpr uint32_t kFlags = 16; /* cross-core flags of a core */
@@ -27,7 +28,11 @@ struct Stream {
     uint32_t group;
     Wait wait;
     bool wait_aiv_only;
-    bool stopped; /* ended by PyptoCore.stop */
+    bool stopped; /* ended by PyptoCore.stop, or by a fault */
+    const uint8_t* stack_top;
+    PyptoFault fault;       /* kind 0: none */
+    uint64_t work;          /* instructions at the last tick of its time (guard.h) */
+    uint32_t ticks, idle;   /* of its time: all, and since it last did any work */
     uint32_t wait_generation;
     uint32_t wait_flag;
     uint32_t consumed[kFlags];              /* waits done */
@@ -52,7 +57,7 @@ public:
     static void run_plain(const PyptoLaunch& launch, uint32_t index);
 
     /* Makes the streams of `launch` available to participants; `participants` share them. */
-    void open(const PyptoLaunch& launch, uint32_t participants);
+    void open(const PyptoLaunch& launch, uint32_t participants, Guard* guard = nullptr);
     bool has_unclaimed() const { return static_cast<uint32_t>(claim_.load()) != 0; }
     /* Takes streams and runs them to their end until none is left to take. */
     void participate();
@@ -63,6 +68,7 @@ private:
     bool claim(uint32_t epoch, uint32_t* index);
     void run_fibers(uint32_t epoch, uint32_t first);
     void start(Stream& stream, size_t slot);
+    void resume(Stream& stream);
     void finish(Stream& stream);
     void end_stream();
     bool ready(const Stream& stream) const;
@@ -78,6 +84,7 @@ private:
     static void stop(PyptoCore* core);
 
     PyptoLaunch launch_{};
+    Guard* guard_ = nullptr; /* of a launch with `stuck` */
     uint32_t total_ = 0;
     uint32_t share_ = 0; /* streams that a participant takes while it still has waiting ones */
     std::atomic<uint64_t> claim_{0}; /* epoch of the launch << 32 | streams nobody has taken */

@@ -5,6 +5,8 @@
 
 #include <chrono>
 
+#include "guard.h"
+
 namespace pypto_runtime_library {
 
 namespace {
@@ -164,7 +166,13 @@ void launch(const PyptoLaunch* request)
         return;
     }
     static thread_local Job alone; /* all streams as fibers of this thread */
-    alone.open(*request, 1);
+    if (!alone_only) {
+        alone.open(*request, 1);
+        alone.participate();
+        return;
+    }
+    Guard guard(*request);
+    alone.open(*request, 1, &guard);
     alone.participate();
 }
 

@@ -9,6 +9,7 @@
 #include "rules.h"
 #include "cache.h"
 #include "cores.h"
+#include "faults.h"
 #include "values.h"
 
 namespace pypto_twin {
@@ -35,6 +36,12 @@ void stuck_stream(PyptoCore* core)
 {
     running->stuck = true;
     running->cores[number_of(*core, members_of(running->kind))]->stuck();
+}
+
+void faulty_stream(PyptoCore* core, const PyptoFault* fault)
+{
+    const std::unique_ptr<Core>& checked = running->cores[number_of(*core, members_of(running->kind))];
+    checked->fault(*fault);
 }
 
 /* Of this thread's launches since it was taken last, a finding a line. */
@@ -73,6 +80,9 @@ void append_group(std::string& text, const Launch& launch, const Group& group)
 void publish(Launch& launch)
 {
     for (uint32_t number = 0; number < launch.cores.size(); ++number) {
+        if (launch.cores[number] == nullptr) {
+            continue; /* not begun: another one has ended the launch */
+        }
         Core& core = *launch.cores[number];
         if (!launch.stopped && !launch.stuck) {
             core.finish_cross();
@@ -88,6 +98,7 @@ void publish(Launch& launch)
 
 Core* begin(PyptoCore* core)
 {
+    const HeldCore held(*core);
     Launch& launch = *running;
     const Members members = members_of(launch.kind);
     launch.cores.resize(static_cast<size_t>(core->block_num) * members.size());
@@ -95,102 +106,202 @@ Core* begin(PyptoCore* core)
     made.reset(new Core(launch, *core));
     return made.get();
 }
-void end(Core* core) { core->finish(); }
-
-void refuse(Core* core, const char* rule, const char* what) { core->refuse(rule, what); }
-void instruction(Core* core, pipe_t pipe) { core->instruction(pipe); }
+void end(Core* core)
+{
+    const HeldCore held(core->unit());
+    core->finish();
+}
+void refuse(Core* core, const char* rule, const char* what)
+{
+    const HeldCore held(core->unit());
+    core->refuse(rule, what);
+}
+void instruction(Core* core, pipe_t pipe)
+{
+    const Held held(*core);
+    core->instruction(pipe);
+}
 void access(Core* core, bool write, TPosition position, const void* address, uint64_t bytes, pipe_t pipe,
             uint32_t rows, uint64_t pitch)
 {
+    const Held held(*core);
     core->access(write, position, address, bytes, pipe, rows, pitch);
 }
-void gather_offset(Core* core, uint64_t offset, uint32_t unit) { core->gather_offset(offset, unit); }
-bool obeys(Core* core, const Call& call) { return core->obeys(call); }
-void ordered(Core* core, pipe_t earlier, pipe_t later) { core->ordered(earlier, later); }
-void set_atomic(Core* core, bool atomic) { core->set_atomic(atomic); }
-void cached(Core* core, bool write, const void* address, uint64_t bytes) { core->cached(write, address, bytes); }
+void gather_offset(Core* core, uint64_t offset, uint32_t unit)
+{
+    const Held held(*core);
+    core->gather_offset(offset, unit);
+}
+bool obeys(Core* core, const Call& call)
+{
+    const Held held(*core);
+    return core->obeys(call);
+}
+void ordered(Core* core, pipe_t earlier, pipe_t later)
+{
+    const Held held(*core);
+    core->ordered(earlier, later);
+}
+void set_atomic(Core* core, bool atomic)
+{
+    const Held held(*core);
+    core->set_atomic(atomic);
+}
+void cached(Core* core, bool write, const void* address, uint64_t bytes)
+{
+    const Held held(*core);
+    core->cached(write, address, bytes);
+}
 void uncached(Core* core, bool read, bool write, const void* address, uint64_t bytes)
 {
+    const Held held(*core);
     core->uncached(read, write, address, bytes);
 }
-void clean(Core* core, const void* address, bool all, bool global) { core->clean(address, all, global); }
-void init_state(Core* core) { core->init_state(); }
-void barrier(Core* core, pipe_t pipe) { core->barrier(pipe); }
-void set_flag(Core* core, HardEvent event, int32_t id) { core->set_flag(event, id); }
-void wait_flag(Core* core, HardEvent event, int32_t id) { core->wait_flag(event, id); }
-void fetch_id(Core* core, HardEvent event, int32_t id, bool allocate) { core->fetch_id(event, id, allocate); }
-void release_id(Core* core, HardEvent event, int32_t id) { core->release_id(event, id); }
+void clean(Core* core, const void* address, bool all, bool global)
+{
+    const Held held(*core);
+    core->clean(address, all, global);
+}
+void init_state(Core* core)
+{
+    const Held held(*core);
+    core->init_state();
+}
+void barrier(Core* core, pipe_t pipe)
+{
+    const Held held(*core);
+    core->barrier(pipe);
+}
+void set_flag(Core* core, HardEvent event, int32_t id)
+{
+    const Held held(*core);
+    core->set_flag(event, id);
+}
+void wait_flag(Core* core, HardEvent event, int32_t id)
+{
+    const Held held(*core);
+    core->wait_flag(event, id);
+}
+void fetch_id(Core* core, HardEvent event, int32_t id, bool allocate)
+{
+    const Held held(*core);
+    core->fetch_id(event, id, allocate);
+}
+void release_id(Core* core, HardEvent event, int32_t id)
+{
+    const Held held(*core);
+    core->release_id(event, id);
+}
 void soft_sync(Core* core, const void* gm, uint64_t gm_bytes, uint64_t ub_bytes)
 {
+    const Held held(*core);
     core->soft_sync(gm, gm_bytes, ub_bytes);
 }
-bool arrive(Core* core, bool aiv_only) { return core->arrive(aiv_only); }
-void leave(Core* core, bool aiv_only) { core->leave(aiv_only); }
-bool cross_set(Core* core, uint32_t mode, pipe_t pipe, uint32_t flag) { return core->cross_set(mode, pipe, flag); }
-bool cross_wait(Core* core, uint32_t flag) { return core->cross_wait(flag); }
-void cross_waited(Core* core, uint32_t flag) { core->cross_waited(flag); }
+bool arrive(Core* core, bool aiv_only)
+{
+    const Held held(*core);
+    return core->arrive(aiv_only);
+}
+void leave(Core* core, bool aiv_only)
+{
+    const Held held(*core);
+    core->leave(aiv_only);
+}
+bool cross_set(Core* core, uint32_t mode, pipe_t pipe, uint32_t flag)
+{
+    const Held held(*core);
+    return core->cross_set(mode, pipe, flag);
+}
+bool cross_wait(Core* core, uint32_t flag)
+{
+    const Held held(*core);
+    return core->cross_wait(flag);
+}
+void cross_waited(Core* core, uint32_t flag)
+{
+    const Held held(*core);
+    core->cross_waited(flag);
+}
 void reset_buffers(Core* core)
 {
+    const Held held(*core);
     core->reset_buffers();
     core->clear_values();
 }
 void add_buffers(Core* core, TPosition position, const void* address, uint64_t bytes, uint32_t number,
                  TPosition target)
 {
+    const Held held(*core);
     core->add_buffers(position, address, bytes, number, target);
 }
 void queue_event(Core* core, QueueEvent what, TPosition position, const void* address)
 {
+    const Held held(*core);
     core->queue_event(what, position, address);
 }
-void queue_depth(Core* core, uint32_t queued, uint32_t depth) { core->queue_depth(queued, depth); }
+void queue_depth(Core* core, uint32_t queued, uint32_t depth)
+{
+    const Held held(*core);
+    core->queue_depth(queued, depth);
+}
 
 void define(Core* core, TPosition position, const void* address, uint64_t bytes, uint32_t rows, uint64_t pitch)
 {
+    const Held held(*core);
     core->define(position, address, bytes, rows, pitch);
 }
 void undefine(Core* core, Undefined why, TPosition position, const void* address, uint64_t bytes,
               uint32_t rows, uint64_t pitch)
 {
+    const Held held(*core);
     core->undefine(why, position, address, bytes, rows, pitch);
 }
 void move(Core* core, TPosition dst, const void* to, uint64_t to_pitch, TPosition src, const void* from,
           uint64_t from_pitch, uint64_t bytes, uint32_t rows, bool accumulates)
 {
+    const Held held(*core);
     core->move(dst, to, to_pitch, src, from, from_pitch, bytes, rows, accumulates);
 }
 void lanes(Core* core, const Instruction& instruction, const Operand<uint8_t>* operands, uint32_t repeats,
            uint32_t count)
 {
+    const Held held(*core);
     core->lanes(instruction, operands, repeats, count);
 }
 void masked_lanes(Core* core, const Instruction& instruction, const Operand<uint8_t>* operands,
                   uint32_t repeats, uint64_t low, uint64_t high)
 {
+    const Held held(*core);
     core->masked_lanes(instruction, operands, repeats, low, high);
 }
 Origin origin(Core* core, TPosition position, const void* address, uint64_t bytes)
 {
+    const Held held(*core);
     return core->origin(position, address, bytes);
 }
 void assign(Core* core, TPosition position, const void* address, uint64_t bytes, Origin origin)
 {
+    const Held held(*core);
     core->assign(position, address, bytes, origin);
 }
 uint8_t defined_bits(Core* core, TPosition position, const void* address)
 {
+    const Held held(*core);
     return core->defined_bits(position, address);
 }
 void assign_bits(Core* core, TPosition position, const void* address, uint8_t bits, Origin origin)
 {
+    const Held held(*core);
     core->assign_bits(position, address, bits, origin);
 }
 bool use(Core* core, const char* rule, const char* what, TPosition position, const void* address, uint64_t bytes)
 {
+    const Held held(*core);
     return core->use(rule, what, position, address, bytes);
 }
 bool use_origin(Core* core, const char* rule, const char* what, Origin origin)
 {
+    const Held held(*core);
     return core->use_origin(rule, what, origin);
 }
 
@@ -279,6 +390,7 @@ int32_t launch(const PyptoRuntime* runtime, const PyptoLaunch* launch, const Arg
     inner.stream = run_stream;
     inner.frame = &frame;
     inner.stuck = stuck_stream;
+    inner.fault = faulty_stream;
     running = &checked;
     runtime->launch(&inner);
     for (const Copy& copy : copies) {

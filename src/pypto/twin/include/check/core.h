@@ -110,6 +110,12 @@ public:
     [[noreturn]] void stop();
     [[noreturn]] void refuse(const char* rule, const char* what);
 
+    PyptoCore& unit() { return core_; }
+
+    /* faults.h */
+    void fault(const PyptoFault& fault);
+    [[noreturn]] void expire();
+
     /* events.h */
     void init_state() { started_ = true; }
     void barrier(pipe_t pipe);
