@@ -22,7 +22,8 @@ from pypto.codegen.render import render_cpu_wrapper, render_kernel
 from pypto.elaborate import elaborate
 from pypto.error import SourceText, Span
 from pypto.ir.signature import CallSignature
-from pypto.ir.tensor import Kernel, print_kernel
+from pypto.ir.tensor import Kernel, walk
+from pypto.ir.tensor_print import print_kernel
 from pypto.ir.tile import Program
 from pypto.ir.tile_print import print_program
 from pypto.ir.verify import verify_tensor, verify_tile
@@ -141,5 +142,5 @@ def _sources(kernel: Kernel) -> set[SourceText]:
 
 def _spans(kernel: Kernel) -> Iterator[Span]:
     yield kernel.span
-    for statement in kernel.body:
+    for statement in walk(kernel.body):
         yield statement.span

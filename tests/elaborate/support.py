@@ -15,7 +15,7 @@ from pypto.elaborate import Elaboration, KernelSource, elaborate
 from pypto.elaborate.annotations import signature_of
 from pypto.error import PyptoError
 from pypto.ir.signature import CallSignature
-from pypto.ir.tensor import print_kernel
+from pypto.ir.tensor_print import print_kernel
 
 HEADER = "import pypto\nfrom pypto import Tensor as T, DT_FP32 as FP32\n"
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from pypto.ir.tensor import print_kernel
+from pypto.ir.tensor_print import print_kernel
 from tests.elaborate.support import Workshop, body
 
 NAMES = """\

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from pypto.ir.tensor import print_kernel
+from pypto.ir.tensor_print import print_kernel
 from tests.elaborate.support import Workshop, body
 
 SNIPPETS = """

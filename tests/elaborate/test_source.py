@@ -17,7 +17,7 @@ import pytest
 from pypto.elaborate.parse import parse
 from pypto.elaborate.source import KernelSource, token_digest
 from pypto.error import FeTypeError, ParserError, PyptoError
-from pypto.ir.tensor import print_kernel
+from pypto.ir.tensor_print import print_kernel
 from tests.elaborate.support import HEADER, Workshop, body
 
 

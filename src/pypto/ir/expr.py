@@ -1,13 +1,13 @@
 """Scalar expressions over sizes, scalar arguments and constants.
 
-An :class:`Expr` is a 64-bit integer, a float or a bool that is known at the latest when the kernel
-is launched. Integer sums and products are kept in a normal form (a sorted polynomial), so equal
-sizes compare equal; everything else compares by structure.
+An :class:`Expr` is a 64-bit integer, a float or a bool. Without a :class:`Variable` in it, it is
+known at the latest when the kernel is launched. Integer sums and products are kept in a normal form
+(a sorted polynomial), so equal sizes compare equal; everything else compares by structure.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from typing import Literal
 
 from pypto._record import Record
@@ -19,11 +19,14 @@ __all__ = [
     "Expr",
     "Kind",
     "Symbol",
+    "Variable",
     "apply",
     "as_int",
     "const",
     "evaluate",
+    "launch_parts",
     "symbols_of",
+    "variables_of",
 ]
 
 INT64 = range(-(2**63), 2**63)
@@ -74,6 +77,22 @@ class Symbol(Expr):
     name: str
     param: int
     axis: int | None
+    type: Kind = "int"
+
+    @property
+    def kind(self) -> Kind:
+        return self.type
+
+    def __str__(self) -> str:
+        return self.name
+
+
+class Variable(Expr):
+    """A value that only the running kernel knows: a loop's index, a scalar that a loop carries or
+    that branches merge, an element read from memory. ``id`` makes it unique in its kernel."""
+
+    name: str
+    id: int
     type: Kind = "int"
 
     @property
@@ -269,6 +288,24 @@ def symbols_of(expr: Expr) -> set[Symbol]:
     if isinstance(expr, Apply):
         return set().union(*(symbols_of(a) for a in expr.args))
     return set()
+
+
+def variables_of(expr: Expr) -> set[Variable]:
+    """All variables in ``expr``; none in what is known when the kernel is launched."""
+    if isinstance(expr, Variable):
+        return {expr}
+    if isinstance(expr, Apply):
+        return set().union(*(variables_of(a) for a in expr.args))
+    return set()
+
+
+def launch_parts(expr: Expr) -> Iterator[Expr]:
+    """The largest parts of ``expr`` that are known when the kernel is launched."""
+    if not variables_of(expr):
+        yield expr
+    elif isinstance(expr, Apply):
+        for argument in expr.args:
+            yield from launch_parts(argument)
 
 
 def evaluate(expr: Expr, value_of: Callable[[Symbol], int | float | bool]) -> int | float | bool:

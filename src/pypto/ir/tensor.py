@@ -1,51 +1,85 @@
 """Tensor IR: what a kernel means, before any decision on how to run it.
 
-A kernel is a straight list of statements over values (SSA) and buffers (mutable: the tensor
-parameters and local tensors). Sequential reading gives the meaning; elements of a value outside
-its region are undefined. Loops and branches join this level together with their front end.
+A kernel is a list of statements over values (SSA), buffers (mutable: the tensor parameters and
+local tensors) and scalars. ``For`` and ``If`` hold lists of statements; a value is seen in the list
+that defines it and in those inside. Sequential reading gives the meaning.
+
+A tensor's ``shape`` is what the program states. How much of it holds elements is its valid shape
+(``sizes``): a slice of 64 rows at a buffer's end may hold only 10. Operations work on the valid
+part; what lies outside is undefined and never written to a buffer.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
 from pypto.error import Span
 from pypto.ir.dtype import DataType
-from pypto.ir.expr import Const, Expr, as_int, const
+from pypto.ir.expr import Expr, Variable, as_int, const
 
 __all__ = [
+    "Axes",
     "Buffer",
+    "Carried",
     "Compute",
+    "For",
+    "If",
     "Kernel",
     "Load",
+    "LoadScalar",
+    "Merge",
     "Operand",
     "Param",
     "Precondition",
     "Region",
+    "Simple",
     "Statement",
     "Store",
     "TensorType",
     "Value",
+    "along",
     "full_region",
+    "root",
+    "scalars_of",
+    "walk",
 ]
 
 Shape: TypeAlias = tuple[Expr, ...]
 
+_ZERO = const(0)
+
+Axes: TypeAlias = tuple[int | None, ...]
+"""Per axis of a value: the axis of the buffer that it runs along; None for an axis of size 1 that
+the buffer does not have. The buffer's other axes have size 1 in the region."""
+
 
 @dataclass(frozen=True, slots=True)
 class TensorType:
-    """dtype and sizes (elements) of a value or buffer."""
+    """dtype and sizes (elements) of a value or buffer.
+
+    ``valid``: sizes of the part that holds elements, at most ``shape``; None: all of it.
+    """
 
     dtype: DataType
     shape: Shape
+    valid: Shape | None = None
 
     @property
     def rank(self) -> int:
         return len(self.shape)
 
+    @property
+    def sizes(self) -> Shape:
+        """Sizes of the part that holds elements."""
+        return self.shape if self.valid is None else self.valid
+
     def __str__(self) -> str:
-        return f"{self.dtype.short}[{','.join(str(s) for s in self.shape)}]"
+        text = f"{self.dtype.short}[{','.join(str(s) for s in self.shape)}]"
+        if self.valid is not None:
+            text += f" valid [{','.join(str(s) for s in self.valid)}]"
+        return text
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -67,13 +101,16 @@ Operand: TypeAlias = Value | Expr
 class Buffer:
     """Memory that statements read and write: a tensor parameter or a local tensor.
 
-    ``param`` is the position in the kernel's signature, None for a local tensor.
+    ``param`` is the position in the kernel's signature, None for a local tensor. With ``base`` it
+    is no memory of its own but another shape of ``base``'s, from element ``offset`` on, row by row.
     """
 
     name: str
     type: TensorType
     param: int | None
     span: Span
+    base: Buffer | None = None
+    offset: Expr = _ZERO
 
     def __str__(self) -> str:
         return self.name
@@ -81,7 +118,10 @@ class Buffer:
 
 @dataclass(frozen=True, slots=True)
 class Region:
-    """A box of a buffer: ``offsets`` and ``sizes`` in elements per axis; step 1."""
+    """A box of a buffer: ``offsets`` and ``sizes`` in elements per axis; step 1.
+
+    It lies inside the buffer; where that is not so by construction, the sizes are clipped.
+    """
 
     offsets: Shape
     sizes: Shape
@@ -91,6 +131,13 @@ class Region:
         return self.sizes == buffer.type.shape and all(as_int(o) == 0 for o in self.offsets)
 
 
+def root(buffer: Buffer) -> Buffer:
+    """The buffer whose memory ``buffer`` is."""
+    while buffer.base is not None:
+        buffer = buffer.base
+    return buffer
+
+
 def full_region(buffer: Buffer) -> Region:
     """The region that is all of ``buffer``."""
     return Region(tuple(const(0) for _ in buffer.type.shape), buffer.type.shape)
@@ -98,21 +145,39 @@ def full_region(buffer: Buffer) -> Region:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Load:
-    """``result`` = the elements of ``region`` of ``buffer`` now."""
+    """``result`` = the elements of ``region`` of ``buffer`` now.
+
+    ``axes``: where the result's axes lie in the buffer; None: the same axes in the same order.
+    """
 
     result: Value
     buffer: Buffer
     region: Region
     span: Span
+    axes: Axes | None = None
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Store:
-    """``region`` of ``buffer`` = ``value``; sizes equal, or 1 where the value broadcasts."""
+    """``region`` of ``buffer`` = ``value``; sizes equal, or 1 where the value broadcasts.
+
+    ``axes``: where the value's axes lie in the buffer; None: its last axes are the buffer's last.
+    """
 
     buffer: Buffer
     region: Region
     value: Value
+    span: Span
+    axes: Axes | None = None
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class LoadScalar:
+    """``result`` = the element of ``buffer`` at ``index`` now."""
+
+    result: Variable
+    buffer: Buffer
+    index: Shape
     span: Span
 
 
@@ -137,7 +202,102 @@ class Compute:
         return dict(self.attrs)[name]
 
 
-Statement: TypeAlias = Load | Store | Compute
+@dataclass(frozen=True, slots=True, eq=False)
+class Carried:
+    """A scalar that goes from one iteration of a loop to the next.
+
+    ``inner``: its value in an iteration; ``initial``: in the first one; ``next``: what the
+    iteration hands on; ``result``: its value behind the loop.
+    """
+
+    inner: Variable
+    initial: Expr
+    next: Expr
+    result: Variable
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class For:
+    """``body`` for ``index`` = ``start``, ``start + step``, … before ``stop``; ``step`` is not 0.
+
+    ``locals``: local tensors that an iteration makes for itself, and its views of buffers.
+    ``until``: a carried truth value that ends the loop before the next iteration. ``parallel``: the
+    program says that iterations are independent. Bounds are those at the loop's start.
+    """
+
+    index: Variable
+    start: Expr
+    stop: Expr
+    step: Expr
+    body: tuple[Statement, ...]
+    span: Span
+    carried: tuple[Carried, ...] = ()
+    locals: tuple[Buffer, ...] = ()
+    until: Carried | None = None
+    parallel: bool = False
+    name: str | None = None
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Merge:
+    """``result`` = ``then`` or ``other``, by the branch that was taken."""
+
+    result: Variable
+    then: Expr
+    other: Expr
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class If:
+    """``then`` if ``condition`` (a truth value) else ``other``."""
+
+    condition: Expr
+    then: tuple[Statement, ...]
+    other: tuple[Statement, ...]
+    span: Span
+    merges: tuple[Merge, ...] = ()
+
+
+Simple: TypeAlias = Load | Store | Compute
+Statement: TypeAlias = Simple | LoadScalar | For | If
+
+
+def walk(body: tuple[Statement, ...]) -> Iterator[Statement]:
+    """Every statement of ``body`` and of the loops and branches in it, in program order."""
+    for statement in body:
+        yield statement
+        if isinstance(statement, For):
+            yield from walk(statement.body)
+        elif isinstance(statement, If):
+            yield from walk(statement.then)
+            yield from walk(statement.other)
+
+
+def along(sizes: Shape, axes: Axes | None, rank: int) -> Shape:
+    """Sizes of a region along the ``rank`` axes of a value that lies there by ``axes``."""
+    if axes is None:
+        return sizes[len(sizes) - rank :]
+    return tuple(const(1) if a is None else sizes[a] for a in axes)
+
+
+def scalars_of(statement: Statement) -> Iterator[Expr]:
+    """Every scalar expression that ``statement`` itself holds, without the lists in it."""
+    if isinstance(statement, Load | Store):
+        yield from (*statement.region.offsets, *statement.region.sizes)
+    elif isinstance(statement, LoadScalar):
+        yield from statement.index
+    elif isinstance(statement, Compute):
+        yield from (a for a in statement.args if isinstance(a, Expr))
+        yield from (*statement.result.type.shape, *statement.result.type.sizes)
+    elif isinstance(statement, For):
+        yield from (statement.start, statement.stop, statement.step)
+        until = (statement.until,) if statement.until is not None else ()
+        for carried in (*statement.carried, *until):
+            yield from (carried.initial, carried.next)
+    else:
+        yield statement.condition
+        for merge in statement.merges:
+            yield from (merge.then, merge.other)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -175,54 +335,10 @@ class Kernel:
     body: tuple[Statement, ...]
     preconditions: tuple[Precondition, ...]
     span: Span  # of the ``def``
-    locals: tuple[Buffer, ...] = ()
+    locals: tuple[Buffer, ...] = ()  # local tensors and views made outside loops
 
     @property
     def buffers(self) -> tuple[Buffer, ...]:
-        return tuple(p.buffer for p in self.params if p.buffer is not None) + self.locals
-
-
-def print_kernel(kernel: Kernel) -> str:
-    """Stable text of ``kernel``; positions are relative to the functions' ``def`` lines."""
-    out = [f"kernel {kernel.name}({', '.join(_param(p) for p in kernel.params)})"]
-    out += [f"  local {b.name}: {b.type}" for b in kernel.locals]
-    out += [f"  require {p.condition}" for p in kernel.preconditions]
-    lines = [(_statement(s), s.span.relative) for s in kernel.body]
-    width = max((len(text) for text, _ in lines), default=0)
-    out += [f"  {text:<{width}}  @{where}" for text, where in lines]
-    return "\n".join(out) + "\n"
-
-
-def _param(param: Param) -> str:
-    if param.buffer is not None:
-        use = [word for flag, word in ((param.read, "read"), (param.written, "write")) if flag]
-        return f"{param.name}: {param.buffer.type} {'+'.join(use) or 'unused'}"
-    if param.kind == "constant":
-        return f"{param.name} = {param.value!r}"
-    return f"{param.name}: {param.kind}"
-
-
-def _region(buffer: Buffer, region: Region) -> str:
-    if region.covers(buffer):
-        return f"{buffer.name}[:]"
-    spans = (f"{o}:+{s}" for o, s in zip(region.offsets, region.sizes, strict=True))
-    return f"{buffer.name}[{', '.join(spans)}]"
-
-
-def _statement(statement: Statement) -> str:
-    if isinstance(statement, Load):
-        return f"{statement.result} = load {_region(statement.buffer, statement.region)}"
-    if isinstance(statement, Store):
-        return f"store {_region(statement.buffer, statement.region)}, {statement.value}"
-    parts = [str(a) for a in statement.args]
-    parts += [f"{name}={_attr(value)}" for name, value in statement.attrs]
-    text = f"{statement.result} = {statement.op} {', '.join(parts)} : {statement.result.type}"
-    if statement.tile is not None:
-        text += f" tile ({','.join(str(t) for t in statement.tile)})"
-    return text
-
-
-def _attr(value: object) -> str:
-    if isinstance(value, Const):
-        return str(value)
-    return getattr(value, "name", None) or repr(value)
+        """All of them, those that loops make for each iteration, too."""
+        inner = [b for s in walk(self.body) if isinstance(s, For) for b in s.locals]
+        return (*(p.buffer for p in self.params if p.buffer is not None), *self.locals, *inner)

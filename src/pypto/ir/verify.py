@@ -10,8 +10,24 @@ from collections.abc import Iterable
 from typing import NoReturn
 
 from pypto.error import Diagnostic, PyptoGeneralError, Span
-from pypto.ir.expr import Apply, Expr, as_int, symbols_of
-from pypto.ir.tensor import Buffer, Compute, Kernel, Load, Region, Store, TensorType, Value
+from pypto.ir.expr import Apply, Expr, Variable, as_int, symbols_of, variables_of
+from pypto.ir.tensor import (
+    Axes,
+    Buffer,
+    Compute,
+    For,
+    If,
+    Kernel,
+    Load,
+    LoadScalar,
+    Region,
+    Statement,
+    Store,
+    Value,
+    along,
+    root,
+    scalars_of,
+)
 from pypto.ir.tile_verify import verify_tile
 
 __all__ = ["verify_tensor", "verify_tile"]
@@ -28,71 +44,158 @@ class _TensorCheck:
         self.kernel = kernel
         self.equal = _Equalities(p.condition for p in kernel.preconditions)
         self.buffers = set(kernel.buffers)
-        self.known: set[Value] = set()
+        self.known: set[Value] = set()  # values and variables in sight
+        self.variables: set[Variable] = set()
         self.ids: set[int] = set()
+        self.numbers: set[int] = set()  # of variables
         self.written: set[Buffer] = set()
 
     def run(self) -> None:
         for condition in self.kernel.preconditions:
             self._scalar(condition.condition, condition.span)
-        for buffer in self.kernel.buffers:
-            for size in buffer.type.shape:
-                self._scalar(size, buffer.span)
-        for statement in self.kernel.body:
+        for param in self.kernel.params:
+            if param.buffer is not None:
+                self._sizes(param.buffer)
+        for buffer in self.kernel.locals:
+            self._sizes(buffer)
+        self._body(self.kernel.body)
+
+    def _body(
+        self,
+        body: tuple[Statement, ...],
+        results: Iterable[tuple[Expr, Span]] = (),
+        locals: tuple[Buffer, ...] = (),
+    ) -> None:
+        """``body`` and what is in it; what it defines is seen by ``results`` but not behind it."""
+        known, variables = set(self.known), set(self.variables)
+        for statement in body:
             if isinstance(statement, Load):
                 self._load(statement)
             elif isinstance(statement, Store):
                 self._store(statement)
-            else:
+            elif isinstance(statement, LoadScalar):
+                self._load_scalar(statement)
+            elif isinstance(statement, Compute):
                 self._compute(statement)
+            elif isinstance(statement, For):
+                self._for(statement)
+            else:
+                self._if(statement)
+        for buffer in locals:
+            self._sizes(buffer)
+        for expr, span in results:
+            self._scalar(expr, span)
+        self.known, self.variables = known, variables
+
+    def _for(self, loop: For) -> None:
+        for bound in (loop.start, loop.stop, loop.step):
+            self._scalar(bound, loop.span)
+        if as_int(loop.step) == 0:
+            _defect("a loop of step 0", loop.span)
+        carried = [*loop.carried, *([loop.until] if loop.until is not None else [])]
+        for one in carried:
+            self._scalar(one.initial, loop.span)
+        outer = set(self.variables)
+        self._name(loop.index, loop.span)
+        for one in carried:
+            self._name(one.inner, loop.span)
+        for buffer in loop.locals:
+            if buffer.param is not None:
+                _defect(f"{buffer} is no local tensor", loop.span)
+        self._body(loop.body, [(c.next, loop.span) for c in carried], loop.locals)
+        self.variables = outer
+        for one in carried:
+            if one.next.kind != one.result.kind or one.initial.kind != one.result.kind:
+                _defect(f"{one.result} changes its kind in a loop", loop.span)
+            self._name(one.result, loop.span)
+
+    def _if(self, branch: If) -> None:
+        self._scalar(branch.condition, branch.span)
+        if branch.condition.kind != "bool":
+            _defect(f"the condition {branch.condition} is no truth value", branch.span)
+        self._body(branch.then, [(m.then, branch.span) for m in branch.merges])
+        self._body(branch.other, [(m.other, branch.span) for m in branch.merges])
+        for merge in branch.merges:
+            if not merge.then.kind == merge.other.kind == merge.result.kind:
+                _defect(f"{merge.result} has two kinds", branch.span)
+            self._name(merge.result, branch.span)
 
     def _load(self, load: Load) -> None:
-        self._region(load.buffer, load.region, load.span)
-        if load.buffer.param is None and load.buffer not in self.written:
+        self._region(load.buffer, load.region, load.axes, load.result.type.rank, load.span)
+        if root(load.buffer).param is None and root(load.buffer) not in self.written:
             _defect(f"{load.buffer} is read before it is written", load.span)
-        if load.result.type != TensorType(load.buffer.type.dtype, load.region.sizes):
+        sizes = along(load.region.sizes, load.axes, load.result.type.rank)
+        if load.result.type.dtype != load.buffer.type.dtype or load.result.type.sizes != sizes:
             _defect(f"{load.result} is not of its region's type", load.span)
         self._define(load.result, load.span)
 
+    def _load_scalar(self, load: LoadScalar) -> None:
+        if load.buffer not in self.buffers:
+            _defect(f"{load.buffer} is no buffer of the kernel", load.span)
+        if len(load.index) != load.buffer.type.rank:
+            _defect(f"an element of {load.buffer} has another rank", load.span)
+        for index in load.index:
+            self._scalar(index, load.span)
+        self._name(load.result, load.span)
+
     def _store(self, store: Store) -> None:
-        self._region(store.buffer, store.region, store.span)
-        self._use(store.value, store.span)
         value = store.value.type
+        self._region(store.buffer, store.region, store.axes, value.rank, store.span)
+        self._use(store.value, store.span)
         if value.dtype != store.buffer.type.dtype:
             _defect(f"{store.value} of {value.dtype} is stored into {store.buffer}", store.span)
-        wanted = store.region.sizes[len(store.region.sizes) - value.rank :]
-        if value.rank > len(store.region.sizes) or not all(
+        rank = value.rank if store.axes is not None else len(store.region.sizes)
+        sizes = along(store.region.sizes, store.axes, rank)
+        wanted = sizes[len(sizes) - value.rank :]
+        if value.rank > len(sizes) or not all(
             as_int(have) == 1 or self.equal(have, want)
-            for have, want in zip(value.shape, wanted, strict=True)
+            for have, want in zip(value.sizes, wanted, strict=True)
         ):
             _defect(f"{store.value}: {value} does not fit a region of {store.buffer}", store.span)
-        if store.region.covers(store.buffer):
-            self.written.add(store.buffer)
+        self.written.add(root(store.buffer))
 
     def _compute(self, use: Compute) -> None:
         for argument in use.args:
             if isinstance(argument, Value):
                 self._use(argument, use.span)
-            else:
-                self._scalar(argument, use.span)
+        for scalar in scalars_of(use):
+            self._scalar(scalar, use.span)
         if not use.result.type.shape:
             _defect(f"{use.result} has no axis", use.span)
-        for size in use.result.type.shape:
-            self._scalar(size, use.span)
         self._define(use.result, use.span)
 
-    def _region(self, buffer: Buffer, region: Region, span: Span) -> None:
+    def _region(
+        self, buffer: Buffer, region: Region, axes: Axes | None, rank: int, span: Span
+    ) -> None:
         if buffer not in self.buffers:
             _defect(f"{buffer} is no buffer of the kernel", span)
         shape = buffer.type.shape
         if not len(region.offsets) == len(region.sizes) == len(shape):
             _defect(f"a region of {buffer} has another rank", span)
         for offset, size, have in zip(region.offsets, region.sizes, shape, strict=True):
+            self._scalar(offset, span)
+            self._scalar(size, span)
             start, length, end = as_int(offset), as_int(size), as_int(have)
             if (start is not None and start < 0) or (length is not None and length < 0):
                 _defect(f"a region of {buffer} starts before it", span)
             if None not in (start, length, end) and start + length > end:  # type: ignore[operator]
                 _defect(f"a region of {buffer} ends after it", span)
+        if axes is None:
+            return
+        used = [a for a in axes if a is not None]
+        if (
+            len(axes) != rank
+            or len(set(used)) != len(used)
+            or not set(used) <= {*range(len(shape))}
+        ):
+            _defect(f"axes of a region of {buffer} do not fit", span)
+        for axis, size in enumerate(region.sizes):
+            if axis not in used and as_int(size) != 1:
+                _defect(f"axis {axis} of a region of {buffer} is lost", span)
+
+    def _sizes(self, buffer: Buffer) -> None:
+        for size in (*buffer.type.shape, buffer.offset):
+            self._scalar(size, buffer.span)
 
     def _use(self, value: Value, span: Span) -> None:
         if value not in self.known:
@@ -104,8 +207,17 @@ class _TensorCheck:
         self.known.add(value)
         self.ids.add(value.id)
 
+    def _name(self, variable: Variable, span: Span) -> None:
+        if variable.id in self.numbers:
+            _defect(f"{variable} is defined twice", span)
+        self.variables.add(variable)
+        self.numbers.add(variable.id)
+
     def _scalar(self, expr: Expr, span: Span) -> None:
-        """Every symbol is a size of a tensor parameter or a scalar parameter."""
+        """Every symbol is a size of a tensor parameter or a scalar parameter, every variable in
+        sight."""
+        for variable in variables_of(expr) - self.variables:
+            _defect(f"{variable} is used before it is defined", span)
         for symbol in symbols_of(expr):
             if not 0 <= symbol.param < len(self.kernel.params):
                 _defect(f"{symbol} belongs to no parameter", span)

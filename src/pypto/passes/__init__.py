@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 
 from pypto.error import raise_diagnostics
-from pypto.ir.tensor import Buffer, Compute, Kernel, Value
+from pypto.ir.tensor import Buffer, Compute, Kernel, Simple, Value
 from pypto.ir.tile import Program
 from pypto.passes.decompose import Use, decompose
 from pypto.passes.fuse import fuse
@@ -28,7 +28,7 @@ def lower(kernel: Kernel, alias: tuple[int, ...], target: Target) -> Program:
     primitive, uses = decompose(kernel)
     raise_diagnostics(check_tiles(uses, target))
     sizes = Sizes(kernel.preconditions)
-    stages = fuse(simplify(primitive, same, sizes), sizes, same)
+    stages = fuse(_straight(simplify(primitive, same, sizes)), sizes, same)
     barriers = _barriers(stages, same)
     tiled = _tiled(uses)
     units = [_unit(stage, tiled) for stage in stages]
@@ -49,6 +49,13 @@ def lower(kernel: Kernel, alias: tuple[int, ...], target: Target) -> Program:
         tiles[-1] if tiles else None,
         kernel.span,
     )
+
+
+def _straight(kernel: Kernel) -> list[Simple]:
+    """The statements of a kernel without loops and branches."""
+    body = [s for s in kernel.body if isinstance(s, Simple)]
+    assert len(body) == len(kernel.body)
+    return body
 
 
 def _memory(kernel: Kernel, alias: tuple[int, ...]) -> dict[Buffer, Buffer]:

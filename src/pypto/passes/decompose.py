@@ -4,7 +4,18 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from pypto.ir.tensor import Compute, Kernel, Load, Operand, Statement, Store, Value
+from pypto.ir.tensor import (
+    Compute,
+    For,
+    If,
+    Kernel,
+    Load,
+    Operand,
+    Statement,
+    Store,
+    Value,
+    walk,
+)
 from pypto.ops import registry
 from pypto.ops.lowering import Lowering
 
@@ -23,38 +34,49 @@ class Use:
 
 def decompose(kernel: Kernel) -> tuple[Kernel, tuple[Use, ...]]:
     """``kernel`` in primitives, and what each operation became (for the tile rules)."""
-    renamed: dict[Value, Value] = {}
-    next_id = 1 + max((_result_id(s) for s in kernel.body), default=0)
-    body: list[Statement] = []
-    uses: list[Use] = []
-
-    def current(operand: Operand) -> Operand:
-        return renamed.get(operand, operand) if isinstance(operand, Value) else operand
-
-    for statement in kernel.body:
-        if isinstance(statement, Load):
-            body.append(statement)
-        elif isinstance(statement, Store):
-            value = renamed.get(statement.value, statement.value)
-            body.append(replace(statement, value=value))
-        elif statement.op == "fill":
-            body.append(statement)  # the front end's own: a scalar stored to a region
-        else:
-            use = replace(statement, args=tuple(current(a) for a in statement.args))
-            build = Lowering(use, next_id)
-            result = registry.get(use.op).lower(build, use)
-            next_id = build.next_id
-            primitives = _named(build.out, result, use.result)
-            if primitives and primitives[-1].result.id == result.id:
-                result = primitives[-1].result
-            renamed[statement.result] = result
-            body.extend(primitives)
-            uses.append(Use(use, tuple(primitives)))
-    return replace(kernel, body=tuple(body)), tuple(uses)
+    decomposition = _Decomposition(kernel)
+    body = decomposition.body(kernel.body)
+    return replace(kernel, body=body), tuple(decomposition.uses)
 
 
-def _result_id(statement: Statement) -> int:
-    return -1 if isinstance(statement, Store) else statement.result.id
+class _Decomposition:
+    def __init__(self, kernel: Kernel) -> None:
+        made = [s.result.id for s in walk(kernel.body) if isinstance(s, Load | Compute)]
+        self.next_id = 1 + max(made, default=0)
+        self.renamed: dict[Value, Value] = {}
+        self.uses: list[Use] = []
+
+    def body(self, body: tuple[Statement, ...]) -> tuple[Statement, ...]:
+        out: list[Statement] = []
+        for statement in body:
+            if isinstance(statement, Store):
+                value = self.renamed.get(statement.value, statement.value)
+                out.append(replace(statement, value=value))
+            elif isinstance(statement, For):
+                out.append(replace(statement, body=self.body(statement.body)))
+            elif isinstance(statement, If):
+                then, other = self.body(statement.then), self.body(statement.other)
+                out.append(replace(statement, then=then, other=other))
+            elif isinstance(statement, Compute) and statement.op != "fill":
+                out += self._compute(statement)
+            else:
+                out.append(statement)  # a fill is the front end's own: a scalar stored to a region
+        return tuple(out)
+
+    def _compute(self, statement: Compute) -> list[Compute]:
+        use = replace(statement, args=tuple(self._current(a) for a in statement.args))
+        build = Lowering(use, self.next_id)
+        result = registry.get(use.op).lower(build, use)
+        self.next_id = build.next_id
+        primitives = _named(build.out, result, use.result)
+        if primitives and primitives[-1].result.id == result.id:
+            result = primitives[-1].result
+        self.renamed[statement.result] = result
+        self.uses.append(Use(use, tuple(primitives)))
+        return primitives
+
+    def _current(self, operand: Operand) -> Operand:
+        return self.renamed.get(operand, operand) if isinstance(operand, Value) else operand
 
 
 def _named(primitives: list[Compute], result: Value, user: Value) -> list[Compute]:

@@ -19,9 +19,9 @@ from pypto.ir.expr import Expr, as_int, const
 from pypto.ir.tensor import (
     Buffer,
     Compute,
-    Kernel,
     Load,
     Region,
+    Simple,
     Store,
     TensorType,
     Value,
@@ -68,18 +68,18 @@ class _Conflict(Exception):
         self.value = value
 
 
-def fuse(kernel: Kernel, sizes: Sizes, same: Mapping[Buffer, Buffer]) -> list[Stage]:
-    """The stages of ``kernel``, in the order they must run."""
-    return _Fusion(kernel, sizes, same).run()
+def fuse(body: Sequence[Simple], sizes: Sizes, same: Mapping[Buffer, Buffer]) -> list[Stage]:
+    """The stages of ``body``, in the order they must run."""
+    return _Fusion(body, sizes, same).run()
 
 
 class _Fusion:
-    def __init__(self, kernel: Kernel, sizes: Sizes, same: Mapping[Buffer, Buffer]) -> None:
+    def __init__(self, body: Sequence[Simple], sizes: Sizes, same: Mapping[Buffer, Buffer]) -> None:
         self.sizes = sizes
         self.same = dict(same)
-        self.kernel = kernel
+        self.body = body
         self.made: dict[Value, Load | Compute] = {
-            s.result: s for s in kernel.body if not isinstance(s, Store)
+            s.result: s for s in body if not isinstance(s, Store)
         }
         self.version: dict[Load, int] = {}  # stores to the load's memory before it
         self.stages: list[Stage] = []
@@ -89,7 +89,7 @@ class _Fusion:
 
     def run(self) -> list[Stage]:
         written: dict[Buffer, int] = {}
-        for statement in self.kernel.body:
+        for statement in self.body:
             if isinstance(statement, Load):
                 self.version[statement] = written.get(self.same[statement.buffer], 0)
             elif isinstance(statement, Store):

@@ -1,16 +1,37 @@
 """Remove what is not needed: forwarded stores, repeated loads and computations, dead values.
 
-After this pass a buffer that is written whole and read back is read from the value, local tensors
-are gone unless a region of them is used, and each region is loaded once.
+After this pass a region that is written and read back in one block is read from the value, local
+tensors are gone unless a part of them is used or they carry values between blocks, and each region
+is loaded once a block. Values are shared within a block only: what crosses to another one goes
+through memory.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
+from typing import TypeAlias
 
 from pypto.ir.dtype import DataType
-from pypto.ir.tensor import Buffer, Compute, Kernel, Load, Operand, Region, Statement, Store, Value
+from pypto.ir.tensor import (
+    Axes,
+    Buffer,
+    Compute,
+    For,
+    If,
+    Kernel,
+    Load,
+    LoadScalar,
+    Operand,
+    Region,
+    Statement,
+    Store,
+    Value,
+    along,
+    root,
+    walk,
+)
+from pypto.passes.dead import eliminate_dead, written_in
 from pypto.passes.sizes import Sizes
 
 __all__ = ["simplify"]
@@ -23,16 +44,18 @@ def simplify(kernel: Kernel, same: Mapping[Buffer, Buffer], sizes: Sizes) -> Ker
     """``kernel`` without redundant statements. ``same`` maps each buffer to the one that stands
     for all buffers with its memory (the alias pattern of the call); ``sizes`` knows which sizes
     are equal in every call."""
-    body = _eliminate_dead(_forward(kernel.body, same, sizes), same)
-    used = {b for s in body if not isinstance(s, Compute) for b in [s.buffer]}
-    return replace(kernel, body=tuple(body), locals=tuple(b for b in kernel.locals if b in used))
+    body = _Forward(same, sizes).block(kernel.body)
+    kept = eliminate_dead(replace(kernel, body=body), same)
+    accesses = (s for s in walk(kept.body) if isinstance(s, Load | Store | LoadScalar))
+    used = {b for s in accesses for b in (s.buffer, root(s.buffer))}
+    return replace(kept, locals=tuple(b for b in kernel.locals if b in used))
 
 
 class _Numbering:
     """Values by what computes them, so that equal computations are one value."""
 
-    def __init__(self) -> None:
-        self.renamed: dict[Value, Value] = {}
+    def __init__(self, renamed: dict[Value, Value]) -> None:
+        self.renamed = renamed
         self.known: dict[tuple[object, ...], Value] = {}
         self.narrowed: dict[Value, Value] = {}  # 16-bit value -> the FP32 value it was rounded from
         self.exact: dict[Value, set[DataType]] = {}  # FP32 values that fit a 16-bit type exactly
@@ -80,53 +103,65 @@ class _Numbering:
                 self.exact[result] = fits
 
 
-def _forward(
-    body: tuple[Statement, ...], same: Mapping[Buffer, Buffer], sizes: Sizes
-) -> list[Statement]:
-    numbering = _Numbering()
-    contents: dict[Buffer, dict[Region, Value]] = {}  # what regions of a buffer hold now
-    out: list[Statement] = []
-    for statement in body:
-        if isinstance(statement, Compute):
-            kept = numbering.compute(statement)
-            if kept is not None:
-                out.append(kept)
-        elif isinstance(statement, Load):
-            held = contents.setdefault(same[statement.buffer], {})
-            value = held.get(statement.region)
-            if value is not None and sizes.equal_types(value.type, statement.result.type):
-                numbering.renamed[statement.result] = value
+class _Forward:
+    """Block by block: what a block computes or loads twice, and what it stores and loads again."""
+
+    def __init__(self, same: Mapping[Buffer, Buffer], sizes: Sizes) -> None:
+        self.same = same
+        self.sizes = sizes
+        self.renamed: dict[Value, Value] = {}
+
+    def block(self, body: tuple[Statement, ...]) -> tuple[Statement, ...]:
+        numbering = _Numbering(self.renamed)
+        contents: dict[Buffer, dict[_Place, Value]] = {}  # what regions of a buffer hold now
+        out: list[Statement] = []
+        for statement in body:
+            if isinstance(statement, Compute):
+                kept = numbering.compute(statement)
+                if kept is not None:
+                    out.append(kept)
+            elif isinstance(statement, Load):
+                if not self._known(statement, contents):
+                    out.append(statement)
+            elif isinstance(statement, Store):
+                stored = self.renamed.get(statement.value, statement.value)
+                out.append(replace(statement, value=stored))
+                held = contents[self.same[statement.buffer]] = {}
+                if self._whole(stored, statement):
+                    held[_place(statement)] = stored
             else:
-                held[statement.region] = statement.result
-                out.append(statement)
-        else:
-            stored = numbering.renamed.get(statement.value, statement.value)
-            out.append(replace(statement, value=stored))
-            held = contents[same[statement.buffer]] = {}
-            if sizes.equal_types(stored.type, statement.buffer.type):
-                held[statement.region] = stored
-    return out
+                out.append(self._nested(statement))
+                for memory in written_in((statement,), self.same):
+                    contents.pop(memory, None)
+        return tuple(out)
+
+    def _known(self, load: Load, contents: dict[Buffer, dict[_Place, Value]]) -> bool:
+        """Whether a value holds what ``load`` reads; remembers the loaded one otherwise."""
+        held = contents.setdefault(self.same[load.buffer], {})
+        value = held.get(_place(load))
+        if value is not None and self.sizes.equal_types(value.type, load.result.type):
+            self.renamed[load.result] = value
+            return True
+        held[_place(load)] = load.result
+        return False
+
+    def _whole(self, value: Value, store: Store) -> bool:
+        """Whether ``value`` is just what the region holds: nothing was broadcast."""
+        sizes = along(store.region.sizes, store.axes, value.type.rank)
+        rank = len(store.axes) if store.axes is not None else len(store.region.sizes)
+        return value.type.rank == rank and all(map(self.sizes.equal, value.type.sizes, sizes))
+
+    def _nested(self, statement: LoadScalar | For | If) -> Statement:
+        if isinstance(statement, For):
+            return replace(statement, body=self.block(statement.body))
+        if isinstance(statement, If):
+            then, other = self.block(statement.then), self.block(statement.other)
+            return replace(statement, then=then, other=other)
+        return statement
 
 
-def _eliminate_dead(body: list[Statement], same: Mapping[Buffer, Buffer]) -> list[Statement]:
-    live: set[Value] = set()
-    loaded: set[Buffer] = set()  # memory that a kept later statement loads
-    overwritten: set[Buffer] = set()  # memory written whole later, not read in between
-    kept: list[Statement] = []
-    for statement in reversed(body):
-        if isinstance(statement, Store):
-            memory = same[statement.buffer]
-            if memory in overwritten or (statement.buffer.param is None and memory not in loaded):
-                continue
-            if statement.region.covers(statement.buffer):
-                overwritten.add(memory)
-            live.add(statement.value)
-        elif statement.result not in live:
-            continue
-        elif isinstance(statement, Load):
-            overwritten.discard(same[statement.buffer])
-            loaded.add(same[statement.buffer])
-        else:
-            live.update(a for a in statement.args if isinstance(a, Value))
-        kept.append(statement)
-    return kept[::-1]
+_Place: TypeAlias = tuple[Buffer, Region, Axes | None]
+
+
+def _place(access: Load | Store) -> _Place:
+    return access.buffer, access.region, access.axes

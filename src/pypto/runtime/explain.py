@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING, Any
 
 from pypto.build.record import Entry
 from pypto.error import Diagnostic, PyptoError, RtValueError, Span
-from pypto.ir.expr import Apply, Expr, Symbol, evaluate
+from pypto.ir.expr import Apply, Expr, Symbol, evaluate, launch_parts
 from pypto.ir.signature import CallSignature
-from pypto.ir.tensor import Compute
+from pypto.ir.tensor import scalars_of, walk
 from pypto.runtime.tensor_checks import describe, is_tensor
 
 if TYPE_CHECKING:
@@ -117,12 +117,11 @@ def _expressions(kernel: Kernel) -> Iterator[tuple[Expr, Span]]:
     """What the launch code computes from the arguments, with the place that asks for it."""
     for condition in kernel.preconditions:
         yield condition.condition, condition.span
-    for buffer in kernel.locals:
+    for buffer in kernel.buffers:
         yield from ((size, buffer.span) for size in buffer.type.shape)
-    for statement in kernel.body:
-        if isinstance(statement, Compute):
-            operands = (a for a in statement.args if isinstance(a, Expr))
-            yield from ((operand, statement.span) for operand in operands)
+    for statement in walk(kernel.body):
+        for expr in scalars_of(statement):
+            yield from ((part, statement.span) for part in launch_parts(expr))
 
 
 def _without_value(

@@ -214,7 +214,9 @@ def diagnostics(
 
 
 def _sources(kernel: Kernel) -> dict[str, SourceText]:
-    spans: Iterable[Span] = (kernel.span, *(statement.span for statement in kernel.body))
+    from pypto.ir.tensor import walk
+
+    spans: Iterable[Span] = (kernel.span, *(statement.span for statement in walk(kernel.body)))
     return {span.source.label: span.source for span in spans}
 
 
