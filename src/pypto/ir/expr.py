@@ -18,13 +18,17 @@ __all__ = [
     "Const",
     "Expr",
     "Kind",
+    "Monomial",
+    "Polynomial",
     "Symbol",
     "Variable",
     "apply",
     "as_int",
     "const",
     "evaluate",
+    "from_polynomial",
     "launch_parts",
+    "polynomial",
     "symbols_of",
     "variables_of",
 ]
@@ -208,46 +212,48 @@ def _simplify_division(op: str, a: Expr, b: Expr) -> Expr | None:
         return a if op == "floordiv" else const(0)
     if divisor is None or divisor <= 0:
         return None
-    terms = _terms(a)
+    terms = polynomial(a)
     if all(coefficient % divisor == 0 for coefficient in terms.values()):
         if op == "mod":
             return const(0)
-        return _from_terms({m: c // divisor for m, c in terms.items()})
+        return from_polynomial({m: c // divisor for m, c in terms.items()})
     return None
 
 
 # --- normal form: a polynomial {monomial: coefficient}, a monomial a sorted tuple of atoms ---
 
-_Monomial = tuple[Expr, ...]
+Monomial = tuple[Expr, ...]
+Polynomial = dict[Monomial, int]
 
 
 def _order(atom: Expr) -> tuple[str, str]:
     return type(atom).__name__, repr(atom)
 
 
-def _terms(expr: Expr) -> dict[_Monomial, int]:
+def polynomial(expr: Expr) -> Polynomial:
+    """``expr`` as a sum of products: the coefficient of each."""
     if isinstance(expr, Const):
         return {(): int(expr.value)} if expr.value else {}
     if isinstance(expr, Apply) and expr.type == "int":
         if expr.op == "add":
-            return _sum(_terms(a) for a in expr.args)
+            return _sum(polynomial(a) for a in expr.args)
         if expr.op == "mul":
-            product: dict[_Monomial, int] = {(): 1}
+            product: Polynomial = {(): 1}
             for factor in expr.args:
-                product = _product(product, _terms(factor))
+                product = _product(product, polynomial(factor))
             return product
     return {(expr,): 1}
 
 
-def _sum(parts: Iterable[dict[_Monomial, int]]) -> dict[_Monomial, int]:
-    out: dict[_Monomial, int] = {}
+def _sum(parts: Iterable[Polynomial]) -> Polynomial:
+    out: Polynomial = {}
     for part in parts:
         for monomial, coefficient in part.items():
             out[monomial] = out.get(monomial, 0) + coefficient
     return {m: c for m, c in out.items() if c}
 
 
-def _product(a: dict[_Monomial, int], b: dict[_Monomial, int]) -> dict[_Monomial, int]:
+def _product(a: Polynomial, b: Polynomial) -> Polynomial:
     return _sum(
         {tuple(sorted(ma + mb, key=_order)): ca * cb}
         for ma, ca in a.items()
@@ -257,16 +263,17 @@ def _product(a: dict[_Monomial, int], b: dict[_Monomial, int]) -> dict[_Monomial
 
 def _normal(op: str, args: tuple[Expr, ...]) -> Expr:
     if op == "neg":
-        return _from_terms({m: -c for m, c in _terms(args[0]).items()})
-    left, right = _terms(args[0]), _terms(args[1])
+        return from_polynomial({m: -c for m, c in polynomial(args[0]).items()})
+    left, right = polynomial(args[0]), polynomial(args[1])
     if op == "mul":
-        return _from_terms(_product(left, right))
+        return from_polynomial(_product(left, right))
     if op == "sub":
         right = {m: -c for m, c in right.items()}
-    return _from_terms(_sum((left, right)))
+    return from_polynomial(_sum((left, right)))
 
 
-def _from_terms(terms: dict[_Monomial, int]) -> Expr:
+def from_polynomial(terms: Polynomial) -> Expr:
+    """The expression in normal form of a sum of products."""
     addends: list[Expr] = []
     for monomial in sorted(terms, key=lambda m: (-len(m), [_order(a) for a in m])):
         coefficient = terms[monomial]

@@ -1,0 +1,293 @@
+"""What is known about the values of integer expressions inside loops: bounds, and proofs from them.
+
+A proof walks the expression as a polynomial and replaces what varies by the bound that makes it
+smallest: a loop's index by its first or last value, ``a // b`` by ``a`` over ``b``, ``min`` and
+``max`` by their operands. Sizes of tensors are 0 or more. "Not proved" says nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+
+from pypto.ir.expr import (
+    Apply,
+    Expr,
+    Monomial,
+    Polynomial,
+    Symbol,
+    Variable,
+    apply,
+    as_int,
+    const,
+    from_polynomial,
+    polynomial,
+)
+
+__all__ = ["Ranges"]
+
+_EFFORT = 64
+"""Replacements in one proof; each makes the expression simpler, few expressions need ten."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Bounds:
+    """``least <= variable <= greatest``; None: nothing is known."""
+
+    least: Expr | None
+    greatest: Expr | None
+
+
+_NOTHING = _Bounds(None, None)
+
+
+@dataclass(slots=True)
+class _Effort:
+    left: int = _EFFORT
+
+
+@dataclass(frozen=True, slots=True)
+class Ranges:
+    """The loops around a place, and what else is known of variables there. Immutable."""
+
+    bounds: tuple[tuple[Variable, _Bounds], ...] = ()
+    facts: tuple[Expr, ...] = ()  # expressions that are 0 or more
+
+    def enter(self, index: Variable, start: Expr, stop: Expr, step: Expr) -> Ranges:
+        """Inside a loop: its index is between ``start`` and what comes before ``stop``."""
+        by = as_int(step)
+        bounds = _NOTHING
+        if by is None:
+            if self.nonnegative(step):
+                bounds = _Bounds(start, apply("sub", stop, 1))
+        elif by > 0:
+            bounds = _Bounds(start, _last(start, stop, by))
+        elif by < 0:
+            bounds = _Bounds(_last(start, stop, by), start)
+        return replace(self, bounds=(*self.bounds, (index, bounds)))
+
+    def know(self, variable: Variable, least: Expr | None, greatest: Expr | None) -> Ranges:
+        """With ``least <= variable <= greatest``."""
+        return replace(self, bounds=(*self.bounds, (variable, _Bounds(least, greatest))))
+
+    def assume(self, condition: Expr) -> Ranges:
+        """Where ``condition`` holds."""
+        return replace(self, facts=(*self.facts, *_facts(condition)))
+
+    def nonnegative(self, expr: Expr) -> bool:
+        """Whether ``expr`` is proved to be 0 or more."""
+        least = self.lower(expr)
+        return least is not None and least >= 0
+
+    def at_most(self, a: Expr, b: Expr) -> bool:
+        """Whether ``a <= b`` is proved."""
+        return a == b or self.nonnegative(apply("sub", b, a))
+
+    def lower(self, expr: Expr) -> int | None:
+        """A number that ``expr`` is never below; None: none is proved."""
+        if expr.kind != "int":
+            return None
+        found = self._lower(polynomial(expr), _Effort())
+        if found is not None and found >= 0:
+            return found
+        for fact in self.facts:  # expr = fact + rest
+            rest = self._lower(_minus(polynomial(expr), polynomial(fact)), _Effort())
+            if rest is not None and (found is None or rest > found):
+                found = rest
+        return found
+
+    def upper(self, expr: Expr) -> int | None:
+        """A number that ``expr`` never exceeds; None: none is proved."""
+        if expr.kind != "int":
+            return None
+        found = self.lower(apply("neg", expr))
+        return None if found is None else -found
+
+    # --- the proof ---
+
+    def _lower(self, terms: Polynomial, effort: _Effort) -> int | None:
+        if effort.left <= 0:
+            return None
+        effort.left -= 1
+        atom = self._next(terms)
+        if atom is None:
+            return self._sum(terms, effort)
+        factor, rest = _split(terms, atom)
+        sign = self._sign(factor, effort)
+        if sign == 0:
+            return None
+        if isinstance(atom, Variable):
+            return self._variable(atom, factor, rest, sign, effort)
+        return self._applied(atom, factor, rest, sign, effort)
+
+    def _next(self, terms: Polynomial) -> Variable | Apply | None:
+        """What to replace first: operations, then the index of the innermost loop."""
+        atoms = {atom for monomial in terms for atom in monomial if monomial.count(atom) == 1}
+        applied = [a for a in atoms if isinstance(a, Apply) and a.op in _REPLACED]
+        usable = [a for a in applied if a.op not in ("floordiv", "mod") or _divisor(a)]
+        if usable:
+            return min(usable, key=repr)
+        for variable, bounds in reversed(self.bounds):
+            if variable in atoms and bounds != _NOTHING:
+                return variable
+        return None
+
+    def _sum(self, terms: Polynomial, effort: _Effort) -> int | None:
+        """Every product of what is 0 or more is 0 or more."""
+        total = 0
+        for monomial, coefficient in terms.items():
+            if not monomial:
+                total += coefficient
+            elif coefficient < 0 or not all(self._counts(atom, effort) for atom in monomial):
+                return None
+        return total
+
+    def _counts(self, atom: Expr, effort: _Effort) -> bool:
+        """Whether ``atom``, a factor of a product, is 0 or more."""
+        if isinstance(atom, Symbol):
+            return atom.axis is not None
+        least = dict(self.bounds).get(atom, _NOTHING).least if isinstance(atom, Variable) else None
+        return least is not None and self._positive(polynomial(least), effort)
+
+    def _sign(self, factor: Polynomial, effort: _Effort) -> int:
+        """1: 0 or more; -1: 0 or less; 0: not known."""
+        if set(factor) == {()}:
+            return 1 if factor[()] > 0 else -1
+        for sign in (1, -1):
+            least = self._lower({m: c * sign for m, c in factor.items()}, effort)
+            if least is not None and least >= 0:
+                return sign
+        return 0
+
+    def _variable(
+        self, atom: Variable, factor: Polynomial, rest: Polynomial, sign: int, effort: _Effort
+    ) -> int | None:
+        bounds = dict(self.bounds)[atom]
+        bound = bounds.least if sign > 0 else bounds.greatest
+        if bound is None:
+            return None
+        return self._lower(_plus(rest, _times(factor, polynomial(bound))), effort)
+
+    def _applied(
+        self, atom: Apply, factor: Polynomial, rest: Polynomial, sign: int, effort: _Effort
+    ) -> int | None:
+        """``rest + factor * atom``, whose factor has this sign, from below."""
+        if atom.op in ("floordiv", "mod"):
+            return self._divided(atom, factor, rest, sign, effort)
+        if atom.op == "abs":
+            options = [atom.args[0], apply("neg", atom.args[0])]
+        else:
+            options = list(atom.args[1:] if atom.op == "select" else atom.args)
+        found = [
+            self._lower(_plus(rest, _times(factor, polynomial(option))), effort)
+            for option in options
+        ]
+        known = [one for one in found if one is not None]
+        # A larger operand of max, a smaller one of min: one of them is enough to know.
+        one = (atom.op in ("max", "abs") and sign > 0) or (atom.op == "min" and sign < 0)
+        if one:
+            return max(known, default=None)
+        return min(known) if len(known) == len(found) else None
+
+    def _divided(
+        self, atom: Apply, factor: Polynomial, rest: Polynomial, sign: int, effort: _Effort
+    ) -> int | None:
+        dividend, by = polynomial(atom.args[0]), _divisor(atom)
+        if atom.op == "mod":
+            # Between 0 and the divisor, and not above what is 0 or more.
+            limits: list[Polynomial] = [{}] if sign > 0 else [{(): by - 1}, dividend]
+            found = [self._lower(_plus(rest, _times(factor, limit)), effort) for limit in limits]
+            if sign < 0 and not self._positive(dividend, effort):
+                found.pop()
+            return max((one for one in found if one is not None), default=None)
+        scaled = {m: c * by for m, c in rest.items()}
+        limit = dividend if sign < 0 else _plus(dividend, {(): 1 - by})
+        least = self._lower(_plus(scaled, _times(factor, limit)), effort)
+        found = [None if least is None else -(-least // by)]
+        if sign > 0 and self._positive(dividend, effort):
+            found.append(self._lower(rest, effort))
+        return max((one for one in found if one is not None), default=None)
+
+    def _positive(self, terms: Polynomial, effort: _Effort) -> bool:
+        least = self._lower(terms, effort)
+        return least is not None and least >= 0
+
+
+_REPLACED = ("min", "max", "abs", "select", "floordiv", "mod")
+
+
+def _divisor(atom: Apply) -> int:
+    """The constant positive divisor of a division; 0: it has none."""
+    return max(as_int(atom.args[1]) or 0, 0)
+
+
+def _last(start: Expr, stop: Expr, step: int) -> Expr:
+    """A bound of the last index of a loop that runs at all."""
+    first, end = as_int(start), as_int(stop)
+    if first is not None and end is not None:
+        return const(range(first, end, step)[-1] if range(first, end, step) else first)
+    return apply("sub" if step > 0 else "add", stop, 1)
+
+
+def _facts(condition: Expr) -> Iterator[Expr]:
+    """Expressions that are 0 or more where ``condition`` holds."""
+    if not isinstance(condition, Apply):
+        return
+    if condition.op == "and":
+        for part in condition.args:
+            yield from _facts(part)
+    elif condition.op == "not" and isinstance(condition.args[0], Apply):
+        opposite = {"lt": "ge", "le": "gt", "gt": "le", "ge": "lt", "ne": "eq"}
+        inner = condition.args[0]
+        if inner.op in opposite:
+            yield from _facts(Apply(opposite[inner.op], inner.args, "bool"))
+        elif inner.op == "or":
+            for part in inner.args:
+                yield from _facts(apply("not", part))
+    elif condition.op in _DIFFERENCE and all(a.kind == "int" for a in condition.args):
+        a, b = condition.args
+        for sign, less in _DIFFERENCE[condition.op]:
+            first, second = (a, b) if sign > 0 else (b, a)
+            yield apply("sub", apply("sub", first, second), less)
+
+
+# a op b says that sign * (a - b) - less is 0 or more.
+_DIFFERENCE: dict[str, tuple[tuple[int, int], ...]] = {
+    "ge": ((1, 0),),
+    "gt": ((1, 1),),
+    "le": ((-1, 0),),
+    "lt": ((-1, 1),),
+    "eq": ((1, 0), (-1, 0)),
+}
+
+
+# --- polynomials ---
+
+
+def _split(terms: Polynomial, atom: Expr) -> tuple[Polynomial, Polynomial]:
+    """``factor`` and ``rest`` of ``terms`` = ``factor * atom + rest``; higher powers stay."""
+    factor: Polynomial = {}
+    rest: Polynomial = {}
+    for monomial, coefficient in terms.items():
+        if monomial.count(atom) == 1:
+            factor[_without(monomial, atom)] = coefficient
+        else:
+            rest[monomial] = coefficient
+    return factor, rest
+
+
+def _without(monomial: Monomial, atom: Expr) -> Monomial:
+    at = monomial.index(atom)
+    return monomial[:at] + monomial[at + 1 :]
+
+
+def _plus(a: Polynomial, b: Polynomial) -> Polynomial:
+    return polynomial(apply("add", from_polynomial(a), from_polynomial(b)))
+
+
+def _minus(a: Polynomial, b: Polynomial) -> Polynomial:
+    return polynomial(apply("sub", from_polynomial(a), from_polynomial(b)))
+
+
+def _times(a: Polynomial, b: Polynomial) -> Polynomial:
+    return polynomial(apply("mul", from_polynomial(a), from_polynomial(b)))
