@@ -23,6 +23,10 @@ from tests.ops.reference import Ref, meaning
 UNWRITTEN = (float("nan"), -77777)  # elements of a new local tensor: of floats, of ints
 
 
+class Undefined(Exception):
+    """The program does what has no defined result: a float that no integer can hold is cast."""
+
+
 class Tensor:
     """A tensor in a kernel. ``memory``: writing into it is seen by who else holds its memory (it
     is a parameter, a local tensor or a part of one), so ``+=`` writes."""
@@ -113,6 +117,10 @@ def _apply(spec: OpSpec, /, *args: Any, **kwargs: Any) -> Tensor:
     bound = {p.name: p.default for p in spec.params if p.default is not REQUIRED}
     bound |= dict(zip(names, args, strict=False)) | kwargs
     bound = {n: Ref(a.data) if isinstance(a, Tensor) else a for n, a in bound.items()}
+    if spec.name == "cast" and not bound["dtype"].is_float:
+        source = bound["input"].value
+        if source.dtype.is_floating_point and not bool((source.double().abs() < 2**31).all()):
+            raise Undefined
     return Tensor(meaning(spec, bound))
 
 
@@ -220,6 +228,7 @@ LANGUAGE = types.SimpleNamespace(
     assemble=_assemble,
     min=min,
     max=max,
+    ceildiv=lambda a, b: -(-a // b),
     set_vec_tile_shapes=lambda *sizes: None,
 )
 

@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from typing import Any, Protocol, TypeVar
 
 import torch
+from hypothesis import strategies as st
 
 T = TypeVar("T")
 Role = str | int
@@ -51,6 +52,19 @@ class Seeded:
 
     def number(self, low: int, high: int) -> int:
         return self._random.randint(low, high)
+
+
+class Drawn:
+    """Decisions that hypothesis makes and can shrink."""
+
+    def __init__(self, data: st.DataObject) -> None:
+        self._data = data
+
+    def choose(self, options: Sequence[T]) -> T:
+        return self._data.draw(st.sampled_from(options))
+
+    def number(self, low: int, high: int) -> int:
+        return self._data.draw(st.integers(low, high))
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,8 +7,7 @@ verifiers) is checked on many more, which hypothesis can shrink.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any, TypeVar
+from typing import Any
 
 import hypothesis
 import pytest
@@ -17,24 +16,10 @@ from hypothesis import strategies as st
 
 from tests.ops.batch import Batch, make_function
 from tests.ops.checks import Case
-from tests.ops.programs import Program, Seeded, Writer, bound_text
+from tests.ops.programs import Drawn, Program, Seeded, Writer, bound_text
 
-T = TypeVar("T")
 PER_BATCH = 10
 SEEDS = (1000, 2000)
-
-
-class Drawn:
-    """Decisions that hypothesis makes and can shrink."""
-
-    def __init__(self, data: st.DataObject) -> None:
-        self._data = data
-
-    def choose(self, options: Sequence[T]) -> T:
-        return self._data.draw(st.sampled_from(options))
-
-    def number(self, low: int, high: int) -> int:
-        return self._data.draw(st.integers(low, high))
 
 
 def prepare(batch: Batch, program: Program, seed: int) -> tuple[Case, tuple[Any, ...]]:
