@@ -113,7 +113,7 @@ inline void launch(const PyptoRuntime* runtime, const PyptoLaunch& what, const M
     {                                                                                         \\
         const pypto_harness::Frame frame{arguments};                                          \\
         const auto stream = &pypto_harness::Entry<&::name>::stream;                           \\
-        const PyptoLaunch launch{stream, &frame, blocks, kind, flags, nullptr};               \\
+        const PyptoLaunch launch{stream, &frame, blocks, kind, flags, nullptr, nullptr};      \\
         pypto_harness::launch(runtime, launch, memory, count);                                \\
     }
 """

@@ -190,6 +190,7 @@ inline PyptoLaunch Planned(const PyptoRuntime* runtime, void (*stream)(PyptoCore
     launch.blocks = runtime->blocks(work);
     launch.flags = traffic > static_cast<double>(runtime->llc_bytes) ? static_cast<uint32_t>(PYPTO_STREAM_STORES) : 0u;
     launch.stuck = nullptr;
+    launch.fault = nullptr;
     return launch;
 }
 
