@@ -14,24 +14,24 @@ BINDING = {
     "import os.path as p, math": "p math",
     "from math import pi": "pi",
     "from math import pi as a, e as b": "a b",
-    "def f(t): return t": "f",
+    "@y\n    def f(t): return t": "f",
     "class A: pass": "A",
-    "if (n := 3) > 2: pass": "n",
+    "if (n := pypto.exq(x)) > 2: pass": "n",
     "with open('a') as a: b = a": "a b",
     "with open('a') as (a, [b, *c]), open('b') as d: pass": "a b c d",
     "try: a = 1\n    except ValueError as e: b = 2\n    else: c = 3\n    finally: d = 4":
         "a b c d e",
     "try: a = 1\n    except* ValueError as e: b = 2": "a b e",
-    "while True: a, (b, *c) = 1, (2, 3)": "a b c",
-    "for i in range(2): pass\n    else: a = 3": "a",
-    "for i in range(2): pass\n    else:\n        for b in [1]: import math": "b math",
+    "with x: a, (b, *c) = 1, (2, 3)": "a b c",
+    "for i in range(2): pass\n    else: a = pypto.exq(x)": "a",
+    "for i in range(2): pass\n    else:\n        for b in pypto.exq(x): import math": "b math",
     "match x:\n        case [a, *b]: c = 1\n        case {'k': d, **e}: pass\n"
     "        case str(f) | int(f): pass\n        case (1 | 2) as g: pass\n        case h: pass":
         "a b c d e f g h",
-    "y = [n for n in range(3)]": "y",
-    "y = [(last := n) for n in range(3)]": "y last",
-    "y = lambda t: t": "y",
-    "y: float = yes if (yes := 1) else 2": "y yes",
+    "y = [pypto.exq(x) for n in range(3)]": "y",
+    "y = [(last := pypto.exq(n)) for n in range(3)]": "y last",
+    "y = lambda t=pypto.exq(x): t": "y",
+    "y: float = yes if (yes := pypto.exq(x)) else 2": "y yes",
     "y = z = pypto.exq(x)": "y z",
 }  # fmt: skip
 
@@ -55,16 +55,16 @@ HELPER = "def fill(t, value):\n    t[:] = value\n"
 @pytest.mark.parametrize(
     "lines",
     [
-        ("x = x * 2", "while True: o[:] = x"),
-        ("x = x * 2", "while True: fill(o, x)"),
+        ("x = x * 2", "with x: o[:] = x"),
+        ("x = x * 2", "with x: fill(o, x)"),
         ("x = x * 2", "with y: o.move(x)"),
         ("x = x * 2", "fill(o, pypto.exq(x))"),
         ("x = x * 2", "o[:] = pypto.exq(x)"),
         ("y = pypto.exq(x)", "x = 3", "o[:] = y * x"),
-        ("while True: y = x", "x = 3", "o[:] = y * x"),
-        ("while True: fill(o, x)",),
-        ("t = pypto.tensor([8], FP32)", "while True: fill(t, x)", "o[:] = x"),
-        ("t = pypto.tensor([8], FP32)", "while True: t[:] = x", "o[:] = t"),
+        ("with x: y = x", "x = 3", "o[:] = y * x"),
+        ("with x: fill(o, x)",),
+        ("t = pypto.tensor([8], FP32)", "with x: fill(t, x)", "o[:] = x"),
+        ("t = pypto.tensor([8], FP32)", "with x: t[:] = x", "o[:] = t"),
     ],
 )
 def test_what_a_refused_statement_would_have_done(shop: Workshop, lines: tuple[str, ...]) -> None:

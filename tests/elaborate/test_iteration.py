@@ -246,7 +246,7 @@ ErrCode: F00002  RuntimeError: Set changed size during iteration
     |                           ^
   help: loop over a copy: list(s)""",
     ("a = [1]", "for v in a: a.append(v)"): """\
-ErrCode: F00002  unrolled loops take more than 100000 steps
+ErrCode: F00002  unrolled loops and calls take more than 100000 steps
   --> k.py:5:14
   4 |     a = [1]
   5 |     for v in a: a.append(v)

@@ -87,7 +87,7 @@ MISTAKES = [
     "try: o[:] = x\n    except ValueError: pass",
     "with torch.no_grad(): o[:] = x",
     "import math",
-    "o[:] = [t for t in (x, o)][0]",
+    "o[:] = [t for t in x][0]",
     "assert x.shape[0] == 9, 'nine are needed'",
 ]
 

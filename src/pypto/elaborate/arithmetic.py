@@ -253,7 +253,7 @@ def truth(frame: Frame, item: Item, span: Span) -> bool:
         return bool(item.items)
     if isinstance(item, v.View):
         return bool(item.owner.items)
-    if isinstance(item, v.Cursor):
+    if isinstance(item, v.Cursor | v.Closure):
         return True
     if is_tensor(item):
         refuse(

@@ -14,7 +14,7 @@ from pypto._options.state import warn
 from pypto.elaborate import values as v
 from pypto.elaborate.captures import path_text
 from pypto.elaborate.diagnostics import refuse
-from pypto.elaborate.helpers import call_helper
+from pypto.elaborate.helpers import call_closure, call_helper
 from pypto.elaborate.intrinsics import call_builtin, call_pure
 from pypto.elaborate.iteration import items_of
 from pypto.elaborate.machine import Frame, identifier
@@ -46,6 +46,8 @@ def evaluate_call(frame: Frame, node: cst.Call) -> Item:
     span = frame.span(node)
     if isinstance(callee, Method):
         return call_method(frame, callee, positional, keyword, span, frame.name_for(node))
+    if isinstance(callee, v.Closure):
+        return call_closure(frame, callee, positional, keyword, span)
     if not isinstance(callee, Known):
         _not_callable(frame, callee, node)
     callee, positional, keyword = unwrap(frame, callee, positional, keyword, span)

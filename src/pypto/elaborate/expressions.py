@@ -17,6 +17,14 @@ from pypto.elaborate import values as v
 from pypto.elaborate.arithmetic import binary, boolean, compare, operand, truth, unary
 from pypto.elaborate.calls import evaluate_call
 from pypto.elaborate.captures import Unreadable, path_text
+from pypto.elaborate.closures import make_lambda
+from pypto.elaborate.comprehensions import (
+    dict_comprehension,
+    generator,
+    list_comprehension,
+    set_comprehension,
+    walrus,
+)
 from pypto.elaborate.diagnostics import Poisoned, refuse
 from pypto.elaborate.iteration import items_of
 from pypto.elaborate.machine import Evaluate, Frame, identifier
@@ -62,15 +70,16 @@ def _name(frame: Frame, node: cst.Name) -> Item:
     name = identifier(node)
     if name in _CONSTANTS:
         return Known(_CONSTANTS[name])
-    if name in frame.locals:
-        if name in frame.tensor_parameters:
+    scope = _scope_of(frame, name)
+    if name in scope.locals:
+        if name in scope.tensor_parameters:
             for rebinding in frame.context.rebindings:
                 if rebinding.name == name:
                     rebinding.used_after = True
-        return frame.locals[name]
+        return scope.locals[name]
     code = frame.parsed.function.__code__
     span = frame.span(node)
-    if name in code.co_varnames or name in code.co_cellvars:
+    if name in scope.own or name in code.co_varnames or name in code.co_cellvars:
         refuse(
             FeNameError,
             f"'{name}' has no value here: no statement that runs before sets it",
@@ -80,7 +89,12 @@ def _name(frame: Frame, node: cst.Name) -> Item:
     found = frame.outer(name)
     if found is not None:
         return found
-    known = {*frame.locals, *code.co_freevars, *frame.parsed.function.__globals__, *dir(builtins)}
+    known = {
+        *_visible(frame),
+        *code.co_freevars,
+        *frame.parsed.function.__globals__,
+        *dir(builtins),
+    }
     near = advice.near_name(name, sorted(known))
     help = f"did you mean '{near}'?" if near else "define it, or pass it as a parameter"
     if name in registry.names():
@@ -93,6 +107,23 @@ def _name(frame: Frame, node: cst.Name) -> Item:
             "with one underscore"
         )
     refuse(FeNameError, f"name '{name}' is not defined", span, help=help)
+
+
+def _scope_of(frame: Frame, name: str) -> Frame:
+    """The scope that ``name`` belongs to: the innermost one that sets it, or the outermost."""
+    scope = frame
+    while scope.enclosing is not None and name not in scope.own:
+        scope = scope.enclosing
+    return scope
+
+
+def _visible(frame: Frame) -> set[str]:
+    """Names with values in ``frame`` and the scopes around it."""
+    found, scope = set(frame.locals), frame.enclosing
+    while scope is not None:
+        found.update(scope.locals)
+        scope = scope.enclosing
+    return found
 
 
 def _attribute(frame: Frame, node: cst.Attribute) -> Item:
@@ -342,15 +373,21 @@ EXPRESSIONS: dict[type, Evaluate] = {
     cst.Comparison: _comparison,
     cst.ConcatenatedString: _concatenated,
     cst.Dict: _dict,
+    cst.DictComp: dict_comprehension,
     cst.Ellipsis: _ellipsis,
     cst.Float: _literal,
     cst.FormattedString: _formatted,
+    cst.GeneratorExp: generator,
     cst.IfExp: _ternary,
     cst.Imaginary: _literal,
     cst.Integer: _literal,
+    cst.Lambda: make_lambda,
     cst.List: _list,
+    cst.ListComp: list_comprehension,
     cst.Name: _name,
+    cst.NamedExpr: walrus,
     cst.Set: _set,
+    cst.SetComp: set_comprehension,
     cst.SimpleString: _literal,
     cst.StarredElement: _starred,
     cst.Subscript: evaluate_subscript,

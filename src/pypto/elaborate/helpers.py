@@ -7,23 +7,26 @@ import types
 from dataclasses import replace
 
 from pypto.elaborate import values as v
+from pypto.elaborate.binding import bind_arguments
 from pypto.elaborate.captures import Path, Unreadable, path_text, step_value
-from pypto.elaborate.diagnostics import Poisoned, refuse
+from pypto.elaborate.closures import own_names
+from pypto.elaborate.diagnostics import refuse
+from pypto.elaborate.inlining import check_depth, run
 from pypto.elaborate.machine import Frame
 from pypto.elaborate.parse import ParsedFunction, parse
+from pypto.elaborate.scopes import Parameters
 from pypto.elaborate.source import KernelSource
-from pypto.elaborate.statements import ReturnSignal, execute
 from pypto.elaborate.syntax import check
 from pypto.elaborate.tensors import Argument, check_format
-from pypto.elaborate.values import Item, Known
-from pypto.error import DtypeError, FeError, FeTypeError, PyptoError, ShapeError, Span
+from pypto.elaborate.values import Closure, Item, Known
+from pypto.error import DtypeError, FeTypeError, PyptoError, ShapeError, Span
 from pypto.ir.expr import as_int
 from pypto.ir.tensor import Buffer, Value
 from pypto.language.annotation import TensorAnnotation
 from pypto.language.builtin import annotation_of
 from pypto.language.function import Function
 
-__all__ = ["call_helper", "parse_helper"]
+__all__ = ["call_closure", "call_helper", "parse_helper"]
 
 
 def call_helper(
@@ -47,20 +50,36 @@ def call_helper(
     assert isinstance(function, types.FunctionType)
     _check_callable(frame, function, callee.origin, span)
     parsed = parse_helper(frame, function, span)
-    arguments = _bind(frame, function, callee.origin, positional, keyword, span)
+    arguments = _bind(function, callee.origin, positional, keyword, span)
     if marked:
         _check_annotations(frame, function, arguments, span)
     inner = Frame(
         frame.context, parsed, {name: item for name, (item, _) in arguments.items()},
         origin=callee.origin, caller=frame, call_span=span, place=frame.place,
     )  # fmt: skip
-    try:
-        execute(inner, parsed.node.body)
-    except ReturnSignal as signal:
-        if isinstance(signal.item, v.Poison):
-            raise Poisoned from None
-        return signal.item
-    return Known(None)
+    return run(inner, parsed.node.body)
+
+
+def call_closure(
+    frame: Frame,
+    callee: Closure,
+    positional: list[Argument],
+    keyword: dict[str, Argument],
+    span: Span,
+) -> Item:
+    """Evaluate the body of a function or lambda that stands in a kernel or helper."""
+    home, node = callee.frame, callee.node
+    check_depth(frame, node, callee.name, span)
+    parameters = Parameters.of_tree(node.params)
+    arguments = bind_arguments(
+        callee.name, parameters, callee.defaults.get, positional, keyword, span
+    )
+    inner = Frame(
+        frame.context, home.parsed, {name: item for name, (item, _) in arguments.items()},
+        origin=home.origin, caller=frame, call_span=span, place=frame.place,
+        enclosing=home, own=own_names(node), function=node,
+    )  # fmt: skip
+    return run(inner, node.body)
 
 
 def _check_callable(frame: Frame, function: types.FunctionType, path: Path, span: Span) -> None:
@@ -76,20 +95,7 @@ def _check_callable(frame: Frame, function: types.FunctionType, path: Path, span
             FeTypeError, f"a kernel cannot call the generator or async function '{name}'", span,
             help="return a tuple or list instead",
         )  # fmt: skip
-    callers = [frame]
-    while callers[-1].caller is not None:
-        callers.append(callers[-1].caller)
-    # Functions, not their code: those that one factory makes share it, and are not the same.
-    if any(caller.parsed.function is function for caller in callers):
-        chain = [caller.parsed.function.__name__ for caller in reversed(callers)]
-        refuse(
-            FeError,
-            f"'{name}' calls itself: recursion cannot be compiled",
-            span,
-            code="F00007",
-            notes=(f"calls: {' -> '.join([*chain, function.__name__])}",),
-            help="write a loop, or one function for each level",
-        )
+    check_depth(frame, function, name, span)
 
 
 def parse_helper(frame: Frame, function: types.FunctionType, span: Span) -> ParsedFunction:
@@ -105,57 +111,29 @@ def parse_helper(frame: Frame, function: types.FunctionType, span: Span) -> Pars
     context.parsed[function] = parsed
     place = frame.place or span
     notes = (f"in '{parsed.text.label}', called at {span.location}", *frame.call_notes())
-    for diagnostic in check(parsed):
+    for diagnostic in check(parsed, helper=True):
         context.collector.add(diagnostic, place, notes)
     return parsed
 
 
 def _bind(
-    frame: Frame,
     function: types.FunctionType,
     origin: Path,
     positional: list[Argument],
     keyword: dict[str, Argument],
     span: Span,
 ) -> dict[str, Argument]:
-    """Arguments by parameter name, as Python binds them; defaults are captured reads."""
-    code = function.__code__
-    names = code.co_varnames[: code.co_argcount]
-    named = code.co_varnames[code.co_argcount : code.co_argcount + code.co_kwonlyargcount]
-    name = function.__name__
-    if code.co_flags & (inspect.CO_VARARGS | inspect.CO_VARKEYWORDS):
-        raise Poisoned  # reported by the check of its syntax
-    if len(positional) > len(names):
-        refuse(
-            FeTypeError,
-            f"'{name}' takes {len(names)} positional arguments, got {len(positional)}",
-            span,
-            help=f"its parameters are {', '.join((*names, *named))}",
-        )
-    bound = dict(zip(names, positional, strict=False))
-    for key, argument in keyword.items():
-        if key not in names[code.co_posonlyargcount :] and key not in named:
-            refuse(
-                FeTypeError,
-                f"'{name}' has no parameter '{key}' that can be given by name",
-                argument[1],
-                help=f"its parameters are {', '.join((*names, *named))}",
-            )
-        if key in bound:
-            refuse(FeTypeError, f"'{name}' gets '{key}' twice", argument[1])
-        bound[key] = argument
-    for key in (*names, *named):
-        if key in bound:
-            continue
+    """Arguments by parameter name; defaults are captured reads."""
+
+    def default(name: str) -> Item | None:
         try:
-            default = step_value(function, ("default", key))
+            found = step_value(function, ("default", name))
         except Unreadable:
-            refuse(
-                FeTypeError, f"'{name}' misses the argument '{key}'", span,
-                help=f"its parameters are {', '.join((*names, *named))}",
-            )  # fmt: skip
-        bound[key] = (Known(default, (*origin, ("default", key))), span)
-    return bound
+            return None
+        return Known(found, (*origin, ("default", name)))
+
+    parameters = Parameters.of_code(function.__code__)
+    return bind_arguments(function.__name__, parameters, default, positional, keyword, span)
 
 
 def _check_annotations(

@@ -16,7 +16,7 @@ from pypto.elaborate.scalars import python_call
 from pypto.elaborate.values import Cursor, Item, Known, Mapping, Sequence, View
 from pypto.error import FeValueError, Span
 
-__all__ = ["MAX_LENGTH", "is_iterable", "items_of", "iterate", "iterator"]
+__all__ = ["MAX_LENGTH", "deeper", "is_iterable", "items_of", "iterate", "iterator"]
 
 MAX_LENGTH = 1 << 20
 """Items of a range or of a repeated list at compile time."""
@@ -101,15 +101,21 @@ def iterator(
     if maker is reversed:
         backward = None if options else _backward(frame, *given[0])
         return None if backward is None else Cursor(backward, maker)
-    depth = 1 + max((item.depth for item, _ in given if isinstance(item, Cursor)), default=0)
-    if depth > _MAX_DEPTH:
-        help = "make a list of the inner ones: list(...)"
-        refuse(FeValueError, f"more than {_MAX_DEPTH} iterators in one another", span, help=help)
+    depth = deeper([item for item, _ in given], span)
     sources = [iterate(frame, item, place) for item, place in given]
     made = python_call(maker, span, *sources, **options)
     if maker is enumerate:
         return Cursor((Sequence([Known(at), item], False) for at, item in made), maker, depth)
     return Cursor(_rows(made, span), maker, depth)
+
+
+def deeper(inner: list[Item], span: Span) -> int:
+    """How many iterators there are in one another in one that draws from ``inner``."""
+    depth = 1 + max((item.depth for item in inner if isinstance(item, Cursor)), default=0)
+    if depth > _MAX_DEPTH:
+        help = "make a list of the inner ones: list(...)"
+        refuse(FeValueError, f"more than {_MAX_DEPTH} iterators in one another", span, help=help)
+    return depth
 
 
 def _rows(source: Iterator[tuple[Item, ...]], span: Span) -> Iterator[Item]:

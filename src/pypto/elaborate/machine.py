@@ -24,12 +24,18 @@ from pypto.elaborate.digests import Undigestible, digest
 from pypto.elaborate.names import normal
 from pypto.elaborate.parse import ParsedFunction
 from pypto.elaborate.values import Item, Known, Scalar
-from pypto.error import FeNotImplementedError, FeTypeError, Span
+from pypto.error import FeNotImplementedError, FeTypeError, FeValueError, Span
 from pypto.ir.expr import Symbol, symbols_of
 from pypto.ir.tensor import Buffer, Value
 from pypto.language.symbolic import SymbolicScalar
 
 __all__ = ["Context", "Evaluate", "Execute", "Frame", "Rebinding", "Replaced", "identifier"]
+
+
+MAX_STEPS = 100_000
+"""Iterations of unrolled loops and calls of functions in one kernel."""
+
+_NOTES = 3  # calls that are shown at each end of a long chain
 
 
 @dataclass(slots=True, eq=False)
@@ -69,7 +75,8 @@ class Context:
     replaced: dict[Value, Replaced] = field(default_factory=dict)
     names: frozenset[str] = frozenset()  # of the kernel's parameters
     axes: dict[str, Symbol] = field(default_factory=dict)  # named dynamic axes
-    steps: int = 0  # iterations of unrolled loops
+    steps: int = 0  # iterations of unrolled loops, and calls of functions
+    endless: set[object] = field(default_factory=set)  # functions that call themselves too deeply
     skipped: Span | None = None  # the first statement that was left out because of an error
 
     def label(self, function: types.FunctionType) -> str:
@@ -95,6 +102,31 @@ class Frame:
     place: Span | None = None  # the kernel's own statement being executed
     hint: tuple[cst.CSTNode, str] | None = None  # an expression and the name it will get
     tensor_parameters: frozenset[str] = frozenset()  # of the kernel itself
+    enclosing: Frame | None = None  # the frame whose names a nested scope reads
+    own: frozenset[str] = frozenset()  # the names that a nested scope sets
+    function: cst.FunctionDef | cst.Lambda | None = None  # the nested function; None in others
+    comprehension: bool = False  # a scope of its own in the function of ``enclosing``
+
+    @property
+    def identity(self) -> object:
+        """What function this is a call of; calls of one function have one identity."""
+        return self.function or self.parsed.function
+
+    @property
+    def name(self) -> str:
+        """What messages call the function."""
+        if self.function is None:
+            return self.parsed.text.label
+        named = isinstance(self.function, cst.FunctionDef)
+        return identifier(self.function.name) if named else "<lambda>"  # type: ignore[union-attr]
+
+    def inside(self, own: frozenset[str]) -> Frame:
+        """A comprehension of this function: a scope of its own, but no call."""
+        return Frame(
+            self.context, self.parsed, {}, origin=self.origin, caller=self.caller,
+            call_span=self.call_span, place=self.place, enclosing=self, own=own,
+            function=self.function, comprehension=True,
+        )  # fmt: skip
 
     # --- places ---
 
@@ -110,9 +142,11 @@ class Frame:
         notes = []
         frame: Frame | None = self
         while frame is not None and frame.call_span is not None:
-            label, where = frame.parsed.text.label, frame.call_span.location
-            notes.append(f"in '{label}', called at {where}")
+            notes.append(f"in '{frame.name}', called at {frame.call_span.location}")
             frame = frame.caller
+        left = len(notes) - 2 * _NOTES
+        if left > 1:
+            notes[_NOTES:-_NOTES] = [f"{left} more calls between"]
         return tuple(notes)
 
     # --- evaluation ---
@@ -200,6 +234,15 @@ class Frame:
                 f"{'them defaults' if several else 'it a default'}",
             )
         raise NeedValue(names)
+
+    def count(self, span: Span, steps: int = 1) -> None:
+        """One more step of an unrolled loop, or call; refused when there are too many."""
+        self.context.steps += steps
+        if self.context.steps > MAX_STEPS:
+            refuse(
+                FeValueError, f"unrolled loops and calls take more than {MAX_STEPS} steps", span,
+                help="use fewer steps: every step becomes statements of the kernel",
+            )  # fmt: skip
 
     # --- captured values ---
 

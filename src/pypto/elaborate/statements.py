@@ -19,6 +19,7 @@ from pypto.elaborate.assignments import (
     assignment,
 )
 from pypto.elaborate.augmented import augmented_assignment
+from pypto.elaborate.closures import define
 from pypto.elaborate.deletions import delete
 from pypto.elaborate.diagnostics import Poisoned, refuse
 from pypto.elaborate.iteration import iterate
@@ -39,9 +40,6 @@ from pypto.ir.expr import apply
 from pypto.ir.tensor import Buffer
 
 __all__ = ["STATEMENTS", "ReturnSignal", "execute"]
-
-MAX_STEPS = 100_000
-"""Iterations of unrolled loops in one kernel."""
 
 
 class ReturnSignal(Exception):
@@ -201,12 +199,7 @@ def _for(frame: Frame, node: cst.For) -> None:
             help="operations take the whole tensor" if is_tensor(iterated) else None,
         )
     for item in items:
-        frame.context.steps += 1
-        if frame.context.steps > MAX_STEPS:
-            refuse(
-                FeValueError, f"unrolled loops take more than {MAX_STEPS} steps", span,
-                help="use fewer steps: every step becomes statements of the kernel",
-            )  # fmt: skip
+        frame.count(span)
         try:
             assign(frame, node.target, item, span)
             execute(frame, node.body)
@@ -214,8 +207,31 @@ def _for(frame: Frame, node: cst.For) -> None:
             break
         except _Continue:
             continue
-    if node.orelse is not None:  # refused by the syntax check
-        _poison(frame, node.orelse)
+    else:
+        if node.orelse is not None:
+            execute(frame, node.orelse.body)
+
+
+def _while(frame: Frame, node: cst.While) -> None:
+    """Unrolled: the condition is known at compile time each time it is asked."""
+    span = frame.span(node.test)
+    while _holds(frame, node.test):
+        frame.count(span)
+        try:
+            execute(frame, node.body)
+        except _Break:
+            return
+        except _Continue:
+            continue
+    if node.orelse is not None:
+        execute(frame, node.orelse.body)
+
+
+def _holds(frame: Frame, test: cst.BaseExpression) -> bool:
+    item, span = frame.evaluate(test), frame.span(test)
+    if isinstance(item, Scalar):
+        return bool(frame.python(item, span, "the condition of a while statement"))
+    return truth(frame, item, span)
 
 
 def _break(frame: Frame, node: cst.Break) -> None:
@@ -305,9 +321,11 @@ STATEMENTS: dict[type, Execute] = {
     cst.Del: delete,
     cst.Expr: _expression,
     cst.For: _for,
+    cst.FunctionDef: define,
     cst.If: _if,
     cst.Pass: _pass,
     cst.Raise: _raise,
     cst.Return: _return,
+    cst.While: _while,
 }
 """Every supported statement; blocks and lines are walked by :func:`execute` itself."""

@@ -28,18 +28,10 @@ REFUSED: dict[str, tuple[str, str]] = {
     "Await": ("await", "call the function directly; a kernel runs to its end without waiting"),
     "Asynchronous": ("async", "write the plain form without async"),
     "ClassDef": ("a class definition", "define the class outside the kernel"),
-    "CompFor": ("a comprehension", _COMPREHENSION),
-    "CompIf": ("a comprehension", _COMPREHENSION),
-    "DictComp": ("a dict comprehension", _COMPREHENSION),
     "StarredDictComp": ("a dict comprehension", _COMPREHENSION),
     "ExceptHandler": ("an except clause", _TRY),
     "ExceptStarHandler": ("an except* clause", _TRY),
     "Finally": ("a finally clause", _TRY),
-    "FunctionDef": (
-        "a nested function",
-        "define the helper outside the kernel, and pass it what it needs",
-    ),
-    "GeneratorExp": ("a generator expression", _COMPREHENSION),
     "Global": (
         "the global statement",
         "a kernel may not rebind globals; pass the value as a parameter",
@@ -50,8 +42,6 @@ REFUSED: dict[str, tuple[str, str]] = {
     "ImportStar": ("an import", _IMPORT),
     "LazyImport": ("an import", _IMPORT),
     "LazyImportFrom": ("an import", _IMPORT),
-    "Lambda": ("a lambda", "define a function outside the kernel and call it by name"),
-    "ListComp": ("a list comprehension", _COMPREHENSION),
     "Match": ("the match statement", _MATCH),
     "MatchAs": ("the match statement", _MATCH),
     "MatchCase": ("the match statement", _MATCH),
@@ -67,14 +57,12 @@ REFUSED: dict[str, tuple[str, str]] = {
     "MatchStar": ("the match statement", _MATCH),
     "MatchTuple": ("the match statement", _MATCH),
     "MatchValue": ("the match statement", _MATCH),
-    "NamedExpr": ("the walrus operator :=", "assign in a statement of its own before"),
     "NameItem": ("the global or nonlocal statement", "pass the value as a parameter"),
     "Nonlocal": (
         "the nonlocal statement",
         "a kernel may not rebind names of an enclosing function; pass the value as a parameter",
     ),
     "ParamSpec": ("a type parameter", _TYPES),
-    "SetComp": ("a set comprehension", _COMPREHENSION),
     "TemplatedString": ("a template string", _TEMPLATE),
     "TemplatedStringExpression": ("a template string", _TEMPLATE),
     "TemplatedStringText": ("a template string", _TEMPLATE),
@@ -85,7 +73,6 @@ REFUSED: dict[str, tuple[str, str]] = {
     "TypeParameters": ("a type parameter list", _TYPES),
     "TypeVar": ("a type parameter", _TYPES),
     "TypeVarTuple": ("a type parameter", _TYPES),
-    "While": ("while", "write for ... in range(...) with a fixed number of steps"),
     "With": ("with", "set options by the decorator or by pypto.set_*_options(...)"),
     "WithItem": ("with", "set options by the decorator or by pypto.set_*_options(...)"),
     "Yield": ("yield", "write the result into a parameter: name[:] = value"),
@@ -93,12 +80,13 @@ REFUSED: dict[str, tuple[str, str]] = {
 
 _STATEMENTS = (
     "AnnAssign", "Assert", "Assign", "AugAssign", "Break", "Continue", "Del", "Expr", "For", "If",
-    "Pass", "Raise", "Return",
+    "FunctionDef", "Pass", "Raise", "Return", "While",
 )  # fmt: skip
 _EXPRESSIONS = (
     "Attribute", "BinaryOperation", "BooleanOperation", "Call", "Comparison", "ConcatenatedString",
-    "Dict", "Ellipsis", "Float", "FormattedString", "IfExp", "Imaginary", "Integer", "List", "Name",
-    "Set", "SimpleString", "StarredElement", "Subscript", "Tuple", "UnaryOperation",
+    "Dict", "DictComp", "Ellipsis", "Float", "FormattedString", "GeneratorExp", "IfExp",
+    "Imaginary", "Integer", "Lambda", "List", "ListComp", "Name", "NamedExpr", "Set", "SetComp",
+    "SimpleString", "StarredElement", "Subscript", "Tuple", "UnaryOperation",
 )  # fmt: skip
 _OPERATORS = (
     "Add", "AddAssign", "And", "BitAnd", "BitAndAssign", "BitInvert", "BitOr", "BitOrAssign",
@@ -110,9 +98,10 @@ _OPERATORS = (
     "SubtractAssign",
 )  # fmt: skip
 _PARTS = (
-    "Annotation", "Arg", "AssignTarget", "ComparisonTarget", "DictElement", "Element", "Else",
-    "FormattedStringExpression", "FormattedStringText", "From", "IndentedBlock", "Index", "Slice",
-    "SimpleStatementLine", "SimpleStatementSuite", "StarredDictElement", "SubscriptElement",
+    "Annotation", "Arg", "AssignTarget", "CompFor", "CompIf", "ComparisonTarget", "DictElement",
+    "Element", "Else", "FormattedStringExpression", "FormattedStringText", "From", "IndentedBlock",
+    "Index", "Param", "Parameters", "SimpleStatementLine", "SimpleStatementSuite", "Slice",
+    "StarredDictElement", "SubscriptElement",
 )  # fmt: skip
 
 SUPPORTED = frozenset(_STATEMENTS + _EXPRESSIONS + _OPERATORS + _PARTS)
@@ -121,7 +110,7 @@ LAYOUT = frozenset(
     {
         "AsName", "AssignEqual", "BaseValueToken", "Colon", "Comma", "Comment", "Decorator", "Dot",
         "EmptyLine", "LeftCurlyBrace", "LeftParen", "LeftSquareBracket", "Module", "Newline",
-        "Param", "ParamSlash", "ParamStar", "Parameters", "ParenthesizedWhitespace",
+        "ParamSlash", "ParamStar", "ParenthesizedWhitespace",
         "RightCurlyBrace", "RightParen", "RightSquareBracket", "Semicolon", "SimpleWhitespace",
         "TrailingWhitespace",
     }
@@ -129,12 +118,12 @@ LAYOUT = frozenset(
 """Nodes without meaning of their own: white space, punctuation, and the kernel's own head."""
 
 
-def check(function: ParsedFunction) -> list[Diagnostic]:
-    """Every refused construct in the body of ``function``.
+def check(function: ParsedFunction, *, helper: bool = False) -> list[Diagnostic]:
+    """Every refused construct in the body of ``function``, a kernel or a helper.
 
     A refused construct is reported once, without what stands inside it.
     """
-    found = list(_head(function))
+    found = [] if helper else list(_head(function))
     stack: list[cst.CSTNode] = [function.node.body]
     while stack:
         node = stack.pop()
@@ -178,9 +167,10 @@ def _head(function: ParsedFunction) -> Iterator[Diagnostic]:
 
 def _special(function: ParsedFunction, node: cst.CSTNode) -> Iterator[Diagnostic]:
     """Forms of supported nodes that are refused all the same."""
-    if isinstance(node, cst.For) and node.orelse is not None:
-        help = "put the statements of else behind the loop"
-        yield _unsupported("a kernel cannot use for ... else", function, node.orelse, help)
+    if isinstance(node, cst.FunctionDef) and node.decorators:
+        help = "call the decorator's function inside the nested function"
+        message = "a kernel cannot use a decorator on a nested function"
+        yield _unsupported(message, function, node.decorators[0], help)
     if isinstance(node, cst.Raise) and node.exc is None:
         yield _unsupported(
             "a kernel cannot use a bare raise", function, node, "name the error: raise ValueError()"

@@ -9,14 +9,20 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+import libcst as cst
 
 from pypto.elaborate.captures import Path
 from pypto.ir.expr import Const, Expr
 from pypto.ir.tensor import Buffer, TensorType, Value
 
+if TYPE_CHECKING:
+    from pypto.elaborate.machine import Frame
+
 __all__ = [
     "POISON",
+    "Closure",
     "Cursor",
     "Item",
     "Known",
@@ -86,7 +92,7 @@ class View:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Cursor:
-    """The iterator that ``maker`` (``zip``, ``enumerate``, ``reversed``) made: it runs once.
+    """The iterator that ``maker`` (``zip``, say) or a generator expression made: it runs once.
 
     ``source`` reads the lists as they are when it gets there. ``depth``: iterators in iterators.
     """
@@ -105,6 +111,19 @@ class Method:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
+class Closure:
+    """A function or lambda that stands in the text of the function evaluated by ``frame``.
+
+    Its free names are read in ``frame`` when it is called, as Python does.
+    """
+
+    name: str
+    node: cst.FunctionDef | cst.Lambda
+    frame: Frame
+    defaults: dict[str, Item]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
 class Poison:
     """The value of something that an error has been reported for."""
 
@@ -112,7 +131,18 @@ class Poison:
 POISON = Poison()
 
 Item: TypeAlias = (
-    Known | Scalar | Value | Buffer | Sequence | Mapping | Set | View | Cursor | Method | Poison
+    Known
+    | Scalar
+    | Value
+    | Buffer
+    | Sequence
+    | Mapping
+    | Set
+    | View
+    | Cursor
+    | Method
+    | Closure
+    | Poison
 )
 
 
@@ -159,4 +189,6 @@ def describe(item: Item) -> str:
         return f"the {item.name} of a dict of {len(item.owner.items)}"
     if isinstance(item, Cursor):
         return f"the iterator of {item.maker.__name__}(...)"
+    if isinstance(item, Closure):
+        return "a lambda" if item.name == "<lambda>" else f"the function {item.name}"
     return f"the method {item.name}" if isinstance(item, Method) else "an unknown value"
