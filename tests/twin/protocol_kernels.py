@@ -257,13 +257,13 @@ CORES = {
     "cross_mode": Case("CrossCoreSetFlag<2, PIPE_MTE3>(1);", MIX_0_1, 1),
     "cross_in_vector": Case("CrossCoreSetFlag<0, PIPE_MTE3>(1);\nCrossCoreWaitFlag(1);", VECTOR, 1),
     "vector_on_cube": Case(
-        "TPipe pipe;\nLocalTensor<float> a(TPosition::VECCALC, 0, 64);\nDuplicate(a, 1.0f, 64);",
+        "InitSocState();\nLocalTensor<float> a(TPosition::VECCALC, 0, 64);\nDuplicate(a, 1.0f, 64);\nPipeBarrier<PIPE_ALL>();",
         MIX_1_1,
         1,
         bare=True,
     ),
     "cube_on_vector": Case(
-        "TPipe pipe;\nLocalTensor<half> a(TPosition::A2, 0, 256), b(TPosition::A1, 0, 256);\nLoadData(a, b, LoadData2DParams{0, 1, 1, 0, 0, false, 0});",
+        "InitSocState();\nLocalTensor<half> a(TPosition::A2, 0, 256), b(TPosition::A1, 0, 256);\nLoadData(a, b, LoadData2DParams{0, 1, 1, 0, 0, false, 0});",
         VECTOR,
         1,
         bare=True,
@@ -323,10 +323,10 @@ CACHES = {
 CASES = {**QUEUES, **FLAGS, **CORES, **RACES, **CACHES}
 
 
-def text() -> str:
-    """The C++ text of all kernels."""
-    parts = [_HEAD]
-    for name, case in CASES.items():
+def text(cases: dict[str, Case] = CASES, beside: str = "") -> str:
+    """The C++ text of the kernels; ``beside``: functions of theirs."""
+    parts = [_HEAD + beside]
+    for name, case in cases.items():
         head = f'extern "C" __global__ {_KINDS[case.kind]} void {name}(GM_ADDR x, GM_ADDR y)\n'
         begin = "(void)x, (void)y;" if case.bare else "BEGIN"
         body = f"{begin}\n{case.body}".replace("\n", "\n    ")

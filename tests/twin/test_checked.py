@@ -57,7 +57,7 @@ _CASES = {
     "left": ("LocalTensor<float> a = in.AllocTensor<float>(); DataCopy(a, gx, 256); in.EnQue(a);", ["queue-left-full"]),
     "past_buffer": ("LOAD LocalTensor<float> b = out.AllocTensor<float>(); Adds(b, a, 1.0f, 264); in.FreeTensor(a); STORE", ["buffer-bounds"]),
     "masked_reduce": ("LOAD LocalTensor<float> b = out.AllocTensor<float>(); Duplicate(b, 0.0f, 256); PipeBarrier<PIPE_V>(); WholeReduceSum<float>(b, a, 2, 32, 1, 1, 1); in.FreeTensor(a); STORE", []),
-    "masked_reduce_past": ("LOAD LocalTensor<float> b = out.AllocTensor<float>(); Duplicate(b, 0.0f, 256); PipeBarrier<PIPE_V>(); WholeReduceSum<float>(b, a[232], 10, 3, 1, 1, 1); in.FreeTensor(a); STORE", ["queue-idle", "undefined-store"]),
+    "masked_reduce_past": ("LOAD LocalTensor<float> b = out.AllocTensor<float>(); Duplicate(b, 0.0f, 256); PipeBarrier<PIPE_V>(); WholeReduceSum<float>(b, a[232], 10, 3, 1, 1, 1); in.FreeTensor(a); STORE", ["buffer-bounds", "undefined-store"]),
     "masked_reduce_race": ("LOAD LocalTensor<float> b = out.AllocTensor<float>(); Duplicate(b, 0.0f, 256); PipeBarrier<PIPE_V>(); Adds(c, a, 1.0f, 64); WholeReduceMax<float>(b, c[56], 3, 1, 1, 1, 1, ReduceOrder::ORDER_ONLY_VALUE); in.FreeTensor(a); STORE", ["race"]),
     "masked_reduce_beside": ("LOAD LocalTensor<float> b = out.AllocTensor<float>(); Duplicate(b, 0.0f, 256); Duplicate(c, 0.0f, 8); PipeBarrier<PIPE_V>(); Adds(c[8], a, 1.0f, 64); WholeReduceMax<float>(b, c, 3, 1, 1, 1, 1, ReduceOrder::ORDER_ONLY_VALUE); in.FreeTensor(a); STORE", []),
     "scalar": ("LOAD Adds(c, a, 1.0f, 256); in.FreeTensor(a); gy.SetValue(GetBlockIdx() * 64, c.GetValue(0)); CLEAN", ["race"]),
@@ -71,7 +71,14 @@ _CASES = {
     "back": ("LOAD LocalTensor<float> b = out.AllocTensor<float>(); Adds(b, a, 1.0f, 256); in.FreeTensor(a); STORE a = in.AllocTensor<float>(); DataCopy(a, gy[GetBlockIdx() * 256], 256); in.EnQue(a); a = in.DeQue<float>(); in.FreeTensor(a);", ["race"]),
     "other_core": ("LOAD LocalTensor<float> b = out.AllocTensor<float>(); Adds(b, a, 1.0f, 256); in.FreeTensor(a); STORE PipeBarrier<PIPE_ALL>(); a = in.AllocTensor<float>(); DataCopy(a, gy[(1 - GetBlockIdx()) * 256], 256); in.EnQue(a); a = in.DeQue<float>(); in.FreeTensor(a);", ["race"]),
     "sync_all": ("LOAD LocalTensor<float> b = out.AllocTensor<float>(); Adds(b, a, 1.0f, 256); in.FreeTensor(a); STORE SyncAll(); a = in.AllocTensor<float>(); DataCopy(a, gy[(1 - GetBlockIdx()) * 256], 256); in.EnQue(a); a = in.DeQue<float>(); in.FreeTensor(a);", []),
-    "reserved": ("LocalTensor<float> top(TPosition::VECCALC, 188160, 8); Duplicate(top, 1.0f, 8);", ["bounds"]),
+    "reserved": ("TBuf<TPosition::VECCALC> most; pipe.InitBuffer(most, 188192 - 6144); Duplicate(most.Get<float>()[(188160 - 6144) / 4], 1.0f, 8);", ["bounds"]),
+    "scratch": ("LOAD LocalTensor<float> b = out.AllocTensor<float>(); Adds(c, a, 1.0f, 64); PipeBarrier<PIPE_V>(); Tanh<float>(b, a, c.ReinterpretCast<uint8_t>(), 256); in.FreeTensor(a); STORE", []),
+    "scratch_race": ("LOAD LocalTensor<float> b = out.AllocTensor<float>(); Adds(c, a, 1.0f, 64); Tanh<float>(b, a, c.ReinterpretCast<uint8_t>(), 256); in.FreeTensor(a); STORE", ["race"]),
+    "scratch_twice": ("LOAD LocalTensor<float> b = out.AllocTensor<float>(); Tanh<float>(b, a, c.ReinterpretCast<uint8_t>(), 128); Tanh<float>(b[128], a[128], c.ReinterpretCast<uint8_t>(), 128); in.FreeTensor(a); STORE", ["race"]),
+    "scratch_each": ("LOAD LocalTensor<float> b = out.AllocTensor<float>(); Tanh<float>(b, a, c.ReinterpretCast<uint8_t>(), 128); Tanh<float>(b[128], a[128], c[256].ReinterpretCast<uint8_t>(), 128); in.FreeTensor(a); STORE", []),
+    "scratch_reduce": ("LOAD LocalTensor<float> b = out.AllocTensor<float>(); Duplicate(b, 0.0f, 256); Adds(c, a, 1.0f, 64); PipeBarrier<PIPE_V>(); ReduceMax<float>(b, a, c, 256); ReduceMax<float>(b[8], a, c, 256); in.FreeTensor(a); STORE", ["race"]),
+    "scratch_reduce_barrier": ("LOAD LocalTensor<float> b = out.AllocTensor<float>(); Duplicate(b, 0.0f, 256); PipeBarrier<PIPE_V>(); ReduceMax<float>(b, a, c, 256); PipeBarrier<PIPE_V>(); ReduceMax<float>(b[8], a, c, 256); in.FreeTensor(a); STORE", []),
+    "scratch_past": ("LOAD LocalTensor<float> b = out.AllocTensor<float>(); LocalTensor<float> more = out.AllocTensor<float>(); Tanh<float>(more, a, b[248].ReinterpretCast<uint8_t>(), 256); in.FreeTensor(a); out.FreeTensor(b); b = more; STORE", ["tmp-size"]),
 }  # fmt: skip
 
 

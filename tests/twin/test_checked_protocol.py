@@ -13,6 +13,7 @@ from .harness import Harness, Kernel
 from .protocol_kernels import CACHES, CASES, CORES, FLAGS, QUEUES, RACES, Case, text
 
 Kernels = dict[str, Kernel]
+_TEXT = text()
 
 
 @pytest.fixture(scope="module")
@@ -20,17 +21,18 @@ def kernels(twin: Harness) -> Kernels:
     return twin.compile(text(), list(CASES), build="checked")
 
 
-def report(kernel: Kernel, case: Case) -> str:
+def report(kernel: Kernel, case: Case, source: str) -> str:
     """What is told of one run; the kernel itself ends the process, should it fail to stop."""
-    x, y = np.arange(4096, dtype=np.float32), np.zeros(4096, dtype=np.float32)
-    kernel(x, y, blocks=case.blocks, kind=case.kind)
+    x, memory = np.arange(4096, dtype=np.float32), np.zeros(4096 + 128, dtype=np.float32)
+    first = -memory.ctypes.data % 512 // 4  # as tensors of the device lie
+    kernel(x, memory[first : first + 4096], blocks=case.blocks, kind=case.kind)
     found = read_findings(kernel.library, str(kernel.path), "text")
-    return "\n\n".join(one.render() for one in diagnostics(kernel.name, found, text(), "text"))
+    return "\n\n".join(one.render() for one in diagnostics(kernel.name, found, source, "text"))
 
 
 @pytest.mark.parametrize("name", [name for name in CASES if name.startswith("good")])
 def test_lawful(kernels: Kernels, name: str) -> None:
-    assert report(kernels[name], CASES[name]) == ""
+    assert report(kernels[name], CASES[name], _TEXT) == ""
 
 
 @pytest.mark.parametrize(
@@ -46,7 +48,9 @@ def test_lawful(kernels: Kernels, name: str) -> None:
 def test_reports(
     kernels: Kernels, golden: Callable[[str, str], None], group: str, cases: dict[str, Case]
 ) -> None:
-    told = {n: report(kernels[n], case) for n, case in cases.items() if not n.startswith("good")}
+    told = {
+        n: report(kernels[n], case, _TEXT) for n, case in cases.items() if not n.startswith("good")
+    }
     assert all(told.values()), [name for name, report in told.items() if not report]
     golden(f"checked/{group}", "\n\n".join(told.values()))
 
@@ -91,5 +95,5 @@ def test_empty_arguments(kernels: Kernels) -> None:
 def test_reports_do_not_depend_on_threads(twin: Harness, kernels: Kernels) -> None:
     for name in ("no_barrier", "same_tile", "update", "one_syncs_more"):
         case = CASES[name]
-        alone = report(twin.with_workers(kernels, 1)[name], case)
-        assert [report(kernels[name], case) for _ in range(5)] == [alone] * 5
+        alone = report(twin.with_workers(kernels, 1)[name], case, _TEXT)
+        assert [report(kernels[name], case, _TEXT) for _ in range(5)] == [alone] * 5

@@ -48,6 +48,9 @@ __aicore__ inline void Bring20(TPipe& pipe, const LocalTensor<half>& la, const L
 """
 
 _RACE = "and nothing orders the two"
+_BOTH = (
+    "; both have it or neither: 2 in all steps over K but the last, 3 in the last and in Fixpipe"
+)
 
 # Statements of a kernel with n = 32, and what is found: the rule and its text.
 _CASES = {
@@ -63,13 +66,27 @@ _CASES = {
     "ten_fractals": ("BRING Order<HardEvent::MTE2_MTE1>(pipe); Fill(ra, InitConstValueParams<half>(1, 16, 0, half(1.0f))); Fill(rb, InitConstValueParams<half>(1, 16, 0, half(1.0f))); Order<HardEvent::MTE1_M>(pipe); p.m = on.m = 80; p.k = on.k = 16; Mmad(c, ra, rb, p); Mmad(c, ra, rb, on);", []),
     "eight_fractals": ("BRING Order<HardEvent::MTE2_MTE1>(pipe); Fill(ra, InitConstValueParams<half>(1, 16, 0, half(1.0f))); Fill(rb, InitConstValueParams<half>(1, 16, 0, half(1.0f))); Order<HardEvent::MTE1_M>(pipe); p.m = on.m = 64; p.k = on.k = 16; Mmad(c, ra, rb, p); Mmad(c, ra, rb, on);", [("race", f"reads L0C on pipe M what pipe M writes, {_RACE}")]),
     "unit_flag": ("READY p.unitFlag = 3; f.unitFlag = 3; Mmad(c, ra, rb, p); Fixpipe(gy, c, f); Mmad(c, ra, rb, p); Fixpipe(gy[2048], c, f);", []),
+    "unit_steps": ("READY p.unitFlag = 2; on.unitFlag = 3; f.unitFlag = 3; Mmad(c, ra, rb, p); PipeBarrier<PIPE_M>(); Mmad(c, ra, rb, on); Fixpipe(gy, c, f);", []),
+    "unit_parts": ("READY p.unitFlag = 3; f.unitFlag = 3; Mmad(c, ra, rb, p); f.nSize = 16; Fixpipe(gy, c, f); Fixpipe(gy[16], c[512], f);", []),
+    "unit_tails": ("READY p.unitFlag = 3; p.m = p.n = 20; f.unitFlag = 3; f.mSize = f.nSize = 20; Mmad(c, ra, rb, p); Fixpipe(gy, c, f);", []),
+    "unit_and_plain": ("READY Mmad(c, ra, rb, p); Order<HardEvent::M_FIX>(pipe); Fixpipe(gy, c, f); Order<HardEvent::FIX_M>(pipe); p.unitFlag = 3; f.unitFlag = 3; Mmad(c, ra, rb, p); Fixpipe(gy[2048], c, f);", []),
+    "unit_two_tiles": ("READY p.unitFlag = 3; f.unitFlag = 3; Mmad(c, ra, rb, p); Mmad(c[1024], ra, rb, p); Fixpipe(gy, c, f); Fixpipe(gy[2048], c[1024], f);", []),
+    "unit_mmad_only": ("READY p.unitFlag = 3; Mmad(c, ra, rb, p); Fixpipe(gy, c, f);", [("race", f"reads L0C on pipe FIX what pipe M writes, {_RACE}"), ("unit-flag", f"Fixpipe: has no unitFlag, and the Mmad that wrote the tile has it{_BOTH}")]),
+    "unit_fixpipe_only": ("READY f.unitFlag = 3; Mmad(c, ra, rb, p); Fixpipe(gy, c, f);", [("race", f"reads L0C on pipe FIX what pipe M writes, {_RACE}"), ("unit-flag", f"Fixpipe: waits for ever: it has unitFlag, and no Mmad with it has written the tile since{_BOTH}")]),
+    "unit_fixpipe_twice": ("READY p.unitFlag = 3; f.unitFlag = 3; Mmad(c, ra, rb, p); Fixpipe(gy, c, f); Fixpipe(gy[2048], c, f);", [("unit-flag", f"Fixpipe: waits for ever: it has unitFlag, and no Mmad with it has written the tile since{_BOTH}")]),
+    "unit_not_last": ("READY p.unitFlag = 2; f.unitFlag = 3; Mmad(c, ra, rb, p); Fixpipe(gy, c, f);", [("race", f"reads L0C on pipe FIX what pipe M writes, {_RACE}"), ("unit-flag", f"Fixpipe: waits for ever: the last Mmad of the tile has unitFlag 2{_BOTH}")]),
+    "unit_last_early": ("READY p.unitFlag = 3; on.unitFlag = 3; f.unitFlag = 3; Mmad(c, ra, rb, p); PipeBarrier<PIPE_M>(); Mmad(c, ra, rb, on); Fixpipe(gy, c, f);", [("unit-flag", f"Mmad: writes a tile that an Mmad with unitFlag 3 has completed and no Fixpipe with unitFlag 3 has taken{_BOTH}")]),
+    "unit_first_without": ("READY on.unitFlag = 3; f.unitFlag = 3; Mmad(c, ra, rb, p); PipeBarrier<PIPE_M>(); Mmad(c, ra, rb, on); Fixpipe(gy, c, f);", [("unit-flag", f"Mmad: has unitFlag, and the Mmad that it adds to has none{_BOTH}")]),
+    "unit_last_without": ("READY p.unitFlag = 2; Mmad(c, ra, rb, p); PipeBarrier<PIPE_M>(); Mmad(c, ra, rb, on); Order<HardEvent::M_FIX>(pipe); Fixpipe(gy, c, f);", [("unit-flag", f"Mmad: leaves a tile that an Mmad with unitFlag 2 has begun and none with 3 has completed{_BOTH}")]),
+    "unit_part_taken": ("READY p.unitFlag = 3; f.unitFlag = 3; Mmad(c, ra, rb, p); f.nSize = 16; Fixpipe(gy, c, f);", [("unit-flag", "Mmad: no Fixpipe with unitFlag 3 takes what it has written with unitFlag; the flag would disturb the next kernel")]),
+    "unit_next_tile": ("READY p.unitFlag = 3; f.unitFlag = 0; Mmad(c, ra, rb, p); Order<HardEvent::M_FIX>(pipe); Fixpipe(gy, c, f); Mmad(c, ra, rb, p); f.unitFlag = 3; Fixpipe(gy[2048], c, f);", [("race", f"writes L0C on pipe M what pipe FIX reads, {_RACE}"), ("race", f"writes L0C on pipe M what pipe M writes, {_RACE}"), ("unit-flag", f"Fixpipe: has no unitFlag, and the Mmad that wrote the tile has it{_BOTH}")]),
     "bias": ("READY DataCopy(table1, gy, 32); Order<HardEvent::MTE2_MTE1>(pipe); DataCopy(table, table1, DataCopyParams(1, 2, 0, 0)); Order<HardEvent::MTE1_M>(pipe); Mmad(c, ra, rb, table, on);", []),
     "bias_race": ("READY DataCopy(table1, gy, 32); Order<HardEvent::MTE2_MTE1>(pipe); DataCopy(table, table1, DataCopyParams(1, 2, 0, 0)); Mmad(c, ra, rb, table, on);", [("race", f"reads BT on pipe M what pipe MTE1 writes, {_RACE}")]),
-    "past_l0": ("Fill(LocalTensor<half>(TPosition::A2, 65536 - 512, 512), InitConstValueParams<half>(1, 2, 0, half(0.0f)));", [("bounds", "writes bytes 65024 to 66048 of L0A, of which kernels may use 65536")]),
-    "past_l1": ("Fill(LocalTensor<half>(TPosition::A1, 524032, 16), InitConstValueParams<half>(1, 1, 0, half(0.0f)));", [("bounds", "writes bytes 524032 to 524064 of L1, of which kernels may use 524032")]),
-    "past_buffer": ("Fill(la[4096 - 16], InitConstValueParams<half>(1, 2, 0, half(0.0f)));", [("buffer-bounds", "writes 32 bytes past the end of a buffer")]),
+    "past_l0": ("TBuf<TPosition::A2> most; pipe.InitBuffer(most, 65536 - 8192); Fill(most.Get<half>()[(65536 - 8192 - 512) / 2], InitConstValueParams<half>(1, 2, 0, half(0.0f)));", [("bounds", "writes bytes 65024 to 66048 of L0A, of which kernels may use 65536")]),
+    "past_l1": ("TBuf<TPosition::A1> most; pipe.InitBuffer(most, 524064 - 16640); Fill(most.Get<half>()[(524032 - 16640) / 2], InitConstValueParams<half>(1, 1, 0, half(0.0f)));", [("bounds", "writes bytes 524032 to 524064 of L1, of which kernels may use 524032")]),
+    "past_buffer": ("Fill(la[4096 - 16], InitConstValueParams<half>(1, 2, 0, half(0.0f)));", [("buffer-bounds", "writes 32 bytes past the end of a buffer, in another one")]),
     "past_gm": ("DataCopy(la, gx, Nd2NzParams(1, n, n, 0, 1100, n, 1, 0));", [("gm-bounds", "reads GM outside of argument")]),
-    "other_core": ("LocalTensor<float> u(TPosition::VECCALC, 0, 64); Adds(u, u, 1.0f, 64);", [("core-kind", "Adds: runs on a vector core only, and this is a cube core")]),
+    "other_core": ("TBuf<TPosition::VECCALC> ub; pipe.InitBuffer(ub, 256); const LocalTensor<float> u = ub.Get<float>(); Adds(u, u, 1.0f, 64);", [("core-kind", "Adds: runs on a vector core only, and this is a cube core")]),
     "pitch": ("DataCopy(la, gx, Nd2NzParams(1, 1, n, 0, n * 2048, n, 1, 0));", [("parameter", "DataCopy(nd2nz GM->L1): srcDValue is 65536; it must be 1 to 65535 (elements (row pitch))")]),
     "strides": ("DataCopy(la, gx, Nd2NzParams(1, n, n, 0, n, n, 0, 0));", [("parameter", "DataCopy(nd2nz GM->L1): dstNzNStride is 0; it must be 1 to 16384 (32B blocks)")]),
     "repeats": ("LoadData(ra, la, LoadData2DParams(0, n * 8, 0, 0, 0, false, 0));", [("parameter", "LoadData2D(L1->L0): repeatTimes is 256; it must be 0 to 255 (fractals)")]),

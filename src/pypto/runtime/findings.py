@@ -35,7 +35,9 @@ _HELP = {
     "race-tile": "give each step of the loop to one core",
     "race-update": "use SetAtomicAdd, or give each core bytes of its own",
     "bounds": "keep within the memory of the target; the rest belongs to the library",
-    "buffer-bounds": "keep within the buffer that InitBuffer made, or make it larger",
+    "buffer-bounds": "keep within the buffer that InitBuffer made, or the size that the tensor was "
+    "given; or make it larger",
+    "buffer-freed": "call InitBuffer again after Reset, and take the tensor from there",
     "no-buffer": "use memory that InitBuffer has handed out",
     "undefined-store": "write every element before it is stored, or store only those that were "
     "written; DataCopyPad can fill the rest of a last block (isPad)",
@@ -45,7 +47,8 @@ _HELP = {
     "deadlock": "each wait needs its signal: EnQue before DeQue, FreeTensor before AllocTensor, "
     "SetFlag before WaitFlag, SyncAll on every core",
     "stopped": "the launch ends here: the twin cannot compute what the device would",
-    "gm-bounds": "keep within the tensors that the kernel is given",
+    "gm-bounds": "keep within the tensors that the kernel is given, and what SetGlobalBuffer "
+    "says of them",
     "core-kind": "put it under `if ASCEND_IS_AIV` or `if ASCEND_IS_AIC`, or launch another kind",
     "operand-memory": "give it a tensor in the memory that the instruction works on",
     "align": "begin the tensor, or the part of it, at such a multiple",
@@ -73,6 +76,9 @@ _HELP = {
     "queue-events": "free tensors first: each position has 8 events",
     "pipe-buffers": "use fewer and larger buffers: 64 in all",
     "pipe-memory": "use smaller buffers, or call Reset between parts of the kernel",
+    "pipe-twice": "hand the one TPipe to all parts of the kernel, or end the first one before",
+    "pipe-static": "take the tensor from a TBuf, or do without TPipe: InitSocState() first",
+    "unit-flag": "give Mmad and Fixpipe the same, or order them with an M_FIX event",
     "flag-id": "take ids from FetchEventID or AllocEventID, and release them",
     "flag-owner": "take ids from FetchEventID, or from AllocEventID until ReleaseEventID",
     "cross-flag-full": "let the receivers answer with a flag of their own before the 16th",

@@ -139,7 +139,30 @@ struct Rows {
     uint64_t dst_pitch;
     uint64_t src_pitch;
     uint32_t rows;
+#if defined(PYPTO_TWIN_CHECKED)
+    Provenance global{AscendC::TPosition::GM}; /* of the end in global memory */
+#endif
 };
+
+/* The rows, one end of which is in the global tensor. */
+template <typename T>
+PYPTO_INLINE Rows rows_of(const AscendC::GlobalTensor<T>& tensor, Rows rows)
+{
+#if defined(PYPTO_TWIN_CHECKED)
+    rows.global = tensor.Position();
+#endif
+    (void)tensor;
+    return rows;
+}
+PYPTO_INLINE Provenance global_of(const Rows& rows)
+{
+#if defined(PYPTO_TWIN_CHECKED)
+    return rows.global;
+#else
+    (void)rows;
+    return AscendC::TPosition::GM;
+#endif
+}
 
 /* In a register of its own: one vector load of fields that were just stored apart waits until the
  * stores have reached the cache. */
@@ -152,8 +175,12 @@ PYPTO_INLINE T alone(T value)
 
 PYPTO_INLINE Rows in_registers(const Rows& r)
 {
-    return Rows{alone(r.dst),       alone(r.src),       alone(r.bytes),
-                alone(r.dst_pitch), alone(r.src_pitch), alone(r.rows)};
+    Rows rows{alone(r.dst),       alone(r.src),       alone(r.bytes),
+              alone(r.dst_pitch), alone(r.src_pitch), alone(r.rows)};
+#if defined(PYPTO_TWIN_CHECKED)
+    rows.global = r.global;
+#endif
+    return rows;
 }
 
 /* Dense on both sides: one long run. */

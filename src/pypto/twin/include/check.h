@@ -4,6 +4,7 @@
 
 #include "../../runtime/pypto_abi.h"
 #include "instruction.h"
+#include "provenance.h"
 #include "types.h"
 
 namespace pypto_twin {
@@ -33,9 +34,13 @@ PYPTO_HIDDEN void end(Core* core);
 [[noreturn]] PYPTO_HIDDEN void refuse(Core* core, const char* rule, const char* what);
 
 PYPTO_HIDDEN void instruction(Core* core, pipe_t pipe);
-PYPTO_HIDDEN void access(Core* core, bool write, AscendC::TPosition position, const void* address,
+PYPTO_HIDDEN void access(Core* core, bool write, Provenance position, const void* address,
                          uint64_t bytes, pipe_t pipe, uint32_t rows, uint64_t pitch);
 PYPTO_HIDDEN void ordered(Core* core, pipe_t earlier, pipe_t later);
+/* Whether the unit flag of an Mmad, of a Fixpipe, orders it behind the other one. */
+PYPTO_HIDDEN bool unit_product(Core* core, uint32_t flag, const void* address, uint64_t bytes, bool goes_on);
+PYPTO_HIDDEN bool unit_drain(Core* core, uint32_t flag, const void* address, uint64_t bytes, uint32_t strips,
+                             uint64_t pitch);
 PYPTO_HIDDEN void set_atomic(Core* core, bool atomic);
 PYPTO_HIDDEN void cached(Core* core, bool write, const void* address, uint64_t bytes);
 PYPTO_HIDDEN void uncached(Core* core, bool read, bool write, const void* address, uint64_t bytes);
@@ -54,10 +59,15 @@ PYPTO_HIDDEN void leave(Core* core, bool aiv_only);
 PYPTO_HIDDEN bool cross_set(Core* core, uint32_t mode, pipe_t pipe, uint32_t flag);
 PYPTO_HIDDEN bool cross_wait(Core* core, uint32_t flag);
 PYPTO_HIDDEN void cross_waited(Core* core, uint32_t flag);
-PYPTO_HIDDEN void reset_buffers(Core* core);
-PYPTO_HIDDEN void add_buffers(Core* core, AscendC::TPosition position, const void* address, uint64_t bytes,
-                              uint32_t number, AscendC::TPosition target);
-PYPTO_HIDDEN void queue_event(Core* core, QueueEvent what, AscendC::TPosition position, const void* address);
+PYPTO_HIDDEN void begin_pipe(Core* core, const void* pipe);
+PYPTO_HIDDEN void end_pipe(Core* core, const void* pipe);
+PYPTO_HIDDEN uint32_t add_buffers(Core* core, AscendC::TPosition position, const void* address, uint64_t bytes,
+                                  uint32_t number, AscendC::TPosition target);
+/* Of a buffer: the tensor that it holds now. */
+PYPTO_HIDDEN Provenance held_by(Core* core, Provenance buffer);
+PYPTO_HIDDEN Provenance declare(Core* core, AscendC::TPosition position, const void* address, uint64_t bytes);
+PYPTO_HIDDEN Provenance redeclare(Core* core, Provenance of, const void* address, uint64_t bytes);
+PYPTO_HIDDEN void queue_event(Core* core, QueueEvent what, Provenance position, const void* address);
 PYPTO_HIDDEN void queue_depth(Core* core, uint32_t queued, uint32_t depth);
 
 /* Which bytes are defined; hooks.h says what these mean. Rows are `pitch` bytes from start to start. */

@@ -86,7 +86,7 @@ PYPTO_INLINE void flow_bits(BitFlow& flow, const Operand<S>& at, uint32_t r, uin
 /* One byte for eight lanes, `lanes` lanes of each repeat; bytes are packed without gaps. b(r, step) is
  * the second operand. */
 template <typename S, typename B>
-PYPTO_HIDDEN PYPTO_OUTLINE void compare_walk(uint8_t* to, AscendC::TPosition position, const Operand<S>& a, B b,
+PYPTO_HIDDEN PYPTO_OUTLINE void compare_walk(uint8_t* to, Provenance position, const Operand<S>& a, B b,
                                              AscendC::CMPMODE mode, uint32_t repeats, uint32_t lanes)
 {
     on_write(position, to, uint64_t{repeats} * lanes / 8, PIPE_V);

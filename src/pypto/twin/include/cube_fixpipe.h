@@ -64,7 +64,7 @@ PYPTO_INLINE void Fixpipe(const GlobalTensor<T>& dst, const LocalTensor<U>& src,
     using namespace pypto_twin;
     PYPTO_TWIN_FIX_TYPES(T, U);
     PYPTO_RULES(Fixpipe_L0C_GM, bytes(dst, 1).bytes(src, 64).fields(params).value(nz_step<config>(params)));
-    drain(Drain{place_of(dst), place_of(src), Place{nullptr, TPosition::A1}, fix_type<T, U>(),
+    drain(Drain{place_of(dst), place_of(src), Place{nullptr, Provenance{TPosition::A1}}, fix_type<T, U>(),
                 is_same<U, int32_t>, config.format == CO2Layout::ROW_MAJOR},
           params);
 }
@@ -91,7 +91,7 @@ PYPTO_INLINE void Fixpipe(const LocalTensor<T>& dst, const LocalTensor<U>& src,
     PYPTO_RULES(Fixpipe_L0C_L1, bytes(dst, 32).bytes(src, 64).fields(params).value(nz_step<config>(params)));
     static_assert(config.format == CO2Layout::NZ && !is_same<T, U>,
                   "Fixpipe to L1: with CFG_NZ, and to a narrower type");
-    drain(Drain{place_of(dst), place_of(src), Place{nullptr, TPosition::A1}, fix_type<T, U>(),
+    drain(Drain{place_of(dst), place_of(src), Place{nullptr, Provenance{TPosition::A1}}, fix_type<T, U>(),
                 is_same<U, int32_t>, false},
           params);
 }

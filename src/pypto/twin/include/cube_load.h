@@ -18,23 +18,6 @@ namespace pypto_twin {
 
 constexpr uint32_t kFractalBytes = 512;
 
-/* A run of on-chip or global memory that an instruction works on. */
-struct Place {
-    uint8_t* address;
-    AscendC::TPosition position;
-};
-
-template <typename T>
-PYPTO_INLINE Place place_of(const AscendC::LocalTensor<T>& tensor)
-{
-    return Place{bytes_at(tensor.Address()), tensor.Position()};
-}
-template <typename T>
-PYPTO_INLINE Place place_of(const AscendC::GlobalTensor<T>& tensor)
-{
-    return Place{bytes_at(tensor.GetPhyAddr()), AscendC::TPosition::GM};
-}
-
 /* As whole bytes, where two elements share one: the table knows the copies for these only. */
 template <typename T>
 PYPTO_INLINE auto whole_bytes(const AscendC::LocalTensor<T>& tensor)

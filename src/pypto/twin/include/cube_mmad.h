@@ -52,7 +52,7 @@ PYPTO_INLINE void Mmad(const LocalTensor<T>& c, const LocalTensor<U>& a, const L
                   "Mmad: float = half * half, bfloat16_t * bfloat16_t, float * float; "
                   "int32_t = int8_t * int8_t, int4b_t * int4b_t");
     PYPTO_RULES(Mmad, bytes(c, 1024).bytes(a, 512).bytes(b, 512).fields(params));
-    const Place table{params.cmatrixSource ? memory_base(TPosition::C2) : nullptr, TPosition::C2};
+    const Place table{params.cmatrixSource ? memory_base(TPosition::C2) : nullptr, Provenance{TPosition::C2}};
     multiply(type, place_of(c), place_of(a), place_of(b), table, params);
 }
 

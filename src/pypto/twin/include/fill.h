@@ -263,7 +263,7 @@ PYPTO_INLINE void ArithProgression(const LocalTensor<T>& dst, const T firstValue
 namespace pypto_twin {
 
 /* `count` elements of `size` bytes of global memory, by MTE3. */
-PYPTO_SHARED void fill_global(uint8_t* dst, uint32_t size, uint64_t value, uint64_t count);
+PYPTO_SHARED void fill_global(Place dst, uint32_t size, uint64_t value, uint64_t count);
 
 }  // namespace pypto_twin
 
@@ -276,7 +276,7 @@ PYPTO_INLINE void Fill(GlobalTensor<T>& gmWorkspaceAddr, const uint64_t size, co
     using namespace pypto_twin;
     PYPTO_TWIN_TYPES("Fill", T, uint16_t, int16_t, half, uint32_t, int32_t, float);
     PYPTO_RULES(Fill_GM, bytes(gmWorkspaceAddr, size * sizeof(T)));
-    fill_global(bytes_at(gmWorkspaceAddr.GetPhyAddr()), sizeof(T), raw_bits(value), size);
+    fill_global(place_of(gmWorkspaceAddr), sizeof(T), raw_bits(value), size);
 }
 template <typename T>
 PYPTO_INLINE void InitOutput(GlobalTensor<T> gmWorkspaceAddr, const uint32_t size, const T value = 0)

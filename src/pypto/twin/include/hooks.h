@@ -54,7 +54,7 @@ constexpr bool kShuffled = false;
 #endif
 
 /* `rows` runs of `bytes` bytes, `pitch` bytes from start to start, are about to be read. */
-PYPTO_INLINE void on_read(AscendC::TPosition position, const void* address, uint64_t bytes, pipe_t pipe,
+PYPTO_INLINE void on_read(Provenance position, const void* address, uint64_t bytes, pipe_t pipe,
                           uint32_t rows = 1, uint64_t pitch = 0)
 {
 #if PYPTO_TWIN_HOOKS
@@ -67,7 +67,7 @@ PYPTO_INLINE void on_read(AscendC::TPosition position, const void* address, uint
 }
 
 /* As on_read, for bytes about to be written. */
-PYPTO_INLINE void on_write(AscendC::TPosition position, void* address, uint64_t bytes, pipe_t pipe,
+PYPTO_INLINE void on_write(Provenance position, void* address, uint64_t bytes, pipe_t pipe,
                            uint32_t rows = 1, uint64_t pitch = 0)
 {
 #if PYPTO_TWIN_HOOKS
@@ -135,6 +135,33 @@ PYPTO_INLINE void on_ordered(pipe_t earlier, pipe_t later)
     PYPTO_CHECK(ordered, earlier, later);
     PYPTO_SHUFFLE(ordered, earlier, later);
     (void)earlier, (void)later;
+}
+
+/* An Mmad with this unit flag is about to write `bytes` of L0C, or to add to them (`goes_on`). */
+PYPTO_INLINE void on_unit_product(uint32_t flag, const void* address, uint64_t bytes, bool goes_on)
+{
+    (void)address, (void)bytes, (void)goes_on;
+#if defined(PYPTO_TWIN_CHECKED)
+    const bool paired = check::unit_product(state().check, flag, address, bytes, goes_on);
+#else
+    const bool paired = flag != 0;
+#endif
+    if (paired) {
+        on_ordered(PIPE_FIX, PIPE_M);
+    }
+}
+/* A Fixpipe is about to read `strips` of `bytes` of it, `pitch` bytes from start to start. */
+PYPTO_INLINE void on_unit_drain(uint32_t flag, const void* address, uint64_t bytes, uint32_t strips, uint64_t pitch)
+{
+    (void)address, (void)bytes, (void)strips, (void)pitch;
+#if defined(PYPTO_TWIN_CHECKED)
+    const bool paired = check::unit_drain(state().check, flag, address, bytes, strips, pitch);
+#else
+    const bool paired = flag != 0;
+#endif
+    if (paired) {
+        on_ordered(PIPE_M, PIPE_FIX);
+    }
 }
 
 PYPTO_INLINE void on_barrier(pipe_t pipe)
@@ -250,21 +277,55 @@ PYPTO_INLINE void on_allocate(AscendC::Hardware memory, uint32_t end)
     (void)memory, (void)end;
 }
 
-/* A TPipe has made a queue of `number` buffers of `bytes`, or a TBuf (0), or has forgotten all.
- * `target`: the other end of a queue. */
-PYPTO_INLINE void on_buffers(AscendC::TPosition position, const void* address, uint64_t bytes, uint32_t number,
-                             AscendC::TPosition target)
+/* A TPipe has made a queue of `number` buffers of `bytes`, or a TBuf (0). `target`: the other end of a
+ * queue. Returns the checker's number of the first. */
+PYPTO_INLINE uint32_t on_buffers(AscendC::TPosition position, const void* address, uint64_t bytes, uint32_t number,
+                                 AscendC::TPosition target)
 {
-    PYPTO_CHECK(add_buffers, position, address, bytes, number, target);
     for (uint32_t i = 0; i < number && kShuffled; ++i) {
         PYPTO_SHUFFLE(add_buffer, position, static_cast<const uint8_t*>(address) + i * bytes, bytes, target);
     }
     (void)position, (void)address, (void)bytes, (void)number, (void)target;
+#if defined(PYPTO_TWIN_CHECKED)
+    return check::add_buffers(state().check, position, address, bytes, number, target);
+#else
+    return 0;
+#endif
 }
-PYPTO_INLINE void on_reset() { PYPTO_CHECK(reset_buffers); }
+
+/* A TPipe begins, or forgets all its buffers; it ends. */
+PYPTO_INLINE void on_pipe(const void* pipe)
+{
+    PYPTO_CHECK(begin_pipe, pipe);
+    (void)pipe;
+}
+PYPTO_INLINE void on_pipe_end(const void* pipe)
+{
+    PYPTO_CHECK(end_pipe, pipe);
+    (void)pipe;
+}
+
+/* A tensor of `bytes` at an address that the kernel has chosen; 0: of any size. */
+PYPTO_INLINE Provenance declared(AscendC::TPosition position, const void* address, uint64_t bytes)
+{
+    (void)address, (void)bytes;
+#if defined(PYPTO_TWIN_CHECKED)
+    return check::declare(state().check, position, address, bytes);
+#else
+    return position;
+#endif
+}
+/* Such a tensor is said to have `bytes` now. */
+PYPTO_INLINE void redeclare(Provenance& position, const void* address, uint64_t bytes)
+{
+    (void)position, (void)address, (void)bytes;
+#if defined(PYPTO_TWIN_CHECKED)
+    position = check::redeclare(state().check, position, address, bytes);
+#endif
+}
 
 /* A queue hands a buffer on. */
-PYPTO_INLINE void on_queue(check::QueueEvent what, AscendC::TPosition position, const void* address)
+PYPTO_INLINE void on_queue(check::QueueEvent what, Provenance position, const void* address)
 {
     PYPTO_CHECK(queue_event, what, position, address);
     PYPTO_SHUFFLE(queue_event, what, address);

@@ -2,7 +2,7 @@
 #ifndef PYPTO_TWIN_INSTRUCTION_H
 #define PYPTO_TWIN_INSTRUCTION_H
 
-#include "types.h"
+#include "provenance.h"
 
 namespace pypto_twin {
 
@@ -12,7 +12,7 @@ struct Operand {
     T* address;
     uint32_t block;
     uint32_t repeat;
-    AscendC::TPosition position;
+    Provenance position;
 };
 
 /* What the forms need to know of an elementwise instruction on given types: its loops, and sizes.

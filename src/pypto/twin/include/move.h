@@ -124,11 +124,28 @@ PYPTO_INLINE uint8_t* bytes_at(T* address)
     return reinterpret_cast<uint8_t*>(address);
 }
 
+/* A run of on-chip or global memory that an instruction works on. */
+struct Place {
+    uint8_t* address;
+    Provenance position;
+};
+
+template <typename T>
+PYPTO_INLINE Place place_of(const AscendC::LocalTensor<T>& tensor)
+{
+    return Place{bytes_at(tensor.Address()), tensor.Position()};
+}
+template <typename T>
+PYPTO_INLINE Place place_of(const AscendC::GlobalTensor<T>& tensor)
+{
+    return Place{bytes_at(tensor.GetPhyAddr()), tensor.Position()};
+}
+
 /* GM to on-chip memory. */
-PYPTO_SHARED void load(AscendC::TPosition position, const Rows& r);
+PYPTO_SHARED void load(Provenance position, const Rows& r);
 
 /* On-chip memory to GM. */
-PYPTO_SHARED void store(AscendC::TPosition position, const Rows& rows);
+PYPTO_SHARED void store(Provenance position, const Rows& rows);
 
 /* Pipe of a copy between two on-chip memories, by its ends. */
 constexpr pipe_t local_copy_pipe(AscendC::TPosition dst)
@@ -138,7 +155,7 @@ constexpr pipe_t local_copy_pipe(AscendC::TPosition dst)
                                                          : PIPE_MTE1;
 }
 
-PYPTO_SHARED void copy_local(AscendC::TPosition dst, AscendC::TPosition src, const Rows& r);
+PYPTO_SHARED void copy_local(Provenance dst, Provenance src, const Rows& r);
 
 /* A copy of `bytes` rounded down to whole blocks, as the device does. */
 template <typename D, typename S>
@@ -172,7 +189,7 @@ struct Padding {
 PYPTO_SHARED void pad_rows(const Rows& r, const Padding& p);
 
 /* DataCopyPad to the UB: every row starts at a block, `left` bytes before its data. */
-PYPTO_SHARED void load_padded(AscendC::TPosition position, const Rows& rows, uint32_t gap_blocks,
+PYPTO_SHARED void load_padded(Provenance position, const Rows& rows, uint32_t gap_blocks,
                               const Padding& padding, bool fill);
 
 }  // namespace pypto_twin
@@ -187,8 +204,9 @@ PYPTO_INLINE void DataCopy(const LocalTensor<T>& dst, const GlobalTensor<T>& src
     PYPTO_TWIN_TYPES("DataCopy", T, PYPTO_TWIN_COPIED);
     PYPTO_RULES_OF(pypto_twin::check::copy_of(dst.Position(), TPosition::GM),
                    count(count).bytes(dst, pypto_twin::bytes_of<T>(count)).bytes(src, pypto_twin::bytes_of<T>(count)));
-    pypto_twin::load(dst.Position(), pypto_twin::one_run(dst.Address(), src.GetPhyAddr(),
-                                                         pypto_twin::bytes_of<T>(count)));
+    pypto_twin::load(dst.Position(),
+                     pypto_twin::rows_of(src, pypto_twin::one_run(dst.Address(), src.GetPhyAddr(),
+                                                                  pypto_twin::bytes_of<T>(count))));
 }
 template <typename T>
 PYPTO_INLINE void DataCopy(const LocalTensor<T>& dst, const GlobalTensor<T>& src,
@@ -197,7 +215,7 @@ PYPTO_INLINE void DataCopy(const LocalTensor<T>& dst, const GlobalTensor<T>& src
     PYPTO_TWIN_TYPES("DataCopy", T, PYPTO_TWIN_COPIED);
     PYPTO_RULES_OF(pypto_twin::check::copy_of(dst.Position(), TPosition::GM), blocks(dst, src, params));
     pypto_twin::load(dst.Position(),
-                     pypto_twin::block_rows(dst.Address(), src.GetPhyAddr(), params));
+                     pypto_twin::rows_of(src, pypto_twin::block_rows(dst.Address(), src.GetPhyAddr(), params)));
 }
 
 template <typename T>
@@ -207,8 +225,9 @@ PYPTO_INLINE void DataCopy(const GlobalTensor<T>& dst, const LocalTensor<T>& src
     PYPTO_RULES_OF(pypto_twin::check::copy_of(TPosition::GM, src.Position()),
                    count(count).bytes(dst, pypto_twin::bytes_of<T>(count)).bytes(src, pypto_twin::bytes_of<T>(count))
                        .value(pypto_twin::state().atomic_type));
-    pypto_twin::store(src.Position(), pypto_twin::one_run(dst.GetPhyAddr(), src.Address(),
-                                                          pypto_twin::bytes_of<T>(count)));
+    pypto_twin::store(src.Position(),
+                      pypto_twin::rows_of(dst, pypto_twin::one_run(dst.GetPhyAddr(), src.Address(),
+                                                                   pypto_twin::bytes_of<T>(count))));
 }
 template <typename T>
 PYPTO_INLINE void DataCopy(const GlobalTensor<T>& dst, const LocalTensor<T>& src,
@@ -218,7 +237,7 @@ PYPTO_INLINE void DataCopy(const GlobalTensor<T>& dst, const LocalTensor<T>& src
     PYPTO_RULES_OF(pypto_twin::check::copy_of(TPosition::GM, src.Position()),
                    blocks(dst, src, params).value(pypto_twin::state().atomic_type));
     pypto_twin::store(src.Position(),
-                      pypto_twin::block_rows(dst.GetPhyAddr(), src.Address(), params));
+                      pypto_twin::rows_of(dst, pypto_twin::block_rows(dst.GetPhyAddr(), src.Address(), params)));
 }
 
 template <typename T>
@@ -279,11 +298,9 @@ PYPTO_INLINE void DataCopyPad(const LocalTensor<T>& dst, const GlobalTensor<T>& 
                                       fill ? pad.leftPadding * size : 0,
                                       fill ? pad.rightPadding * size : 0};
     const uint64_t bytes = params.blockLen;
-    pypto_twin::load_padded(dst.Position(),
-                            pypto_twin::Rows{pypto_twin::bytes_at(dst.Address()),
-                                             pypto_twin::bytes_at(src.GetPhyAddr()), bytes, 0,
-                                             bytes + params.srcStride, params.blockCount},
-                            params.dstStride, padding, fill);
+    const pypto_twin::Rows rows{pypto_twin::bytes_at(dst.Address()), pypto_twin::bytes_at(src.GetPhyAddr()), bytes, 0,
+                                bytes + params.srcStride, params.blockCount};
+    pypto_twin::load_padded(dst.Position(), pypto_twin::rows_of(src, rows), params.dstStride, padding, fill);
 }
 
 template <typename T>
@@ -296,12 +313,11 @@ PYPTO_INLINE void DataCopyPad(const GlobalTensor<T>& dst, const LocalTensor<T>& 
     const uint64_t bytes = params.blockLen;
     const uint64_t occupied =
         (bytes + pypto_twin::kBlockBytes - 1) / pypto_twin::kBlockBytes * pypto_twin::kBlockBytes;
-    pypto_twin::store(
-        src.Position(),
-        pypto_twin::Rows{pypto_twin::bytes_at(dst.GetPhyAddr()),
-                         pypto_twin::bytes_at(src.Address()), bytes, bytes + params.dstStride,
-                         occupied + static_cast<uint64_t>(params.srcStride) * pypto_twin::kBlockBytes,
-                         params.blockCount});
+    const pypto_twin::Rows rows{pypto_twin::bytes_at(dst.GetPhyAddr()),
+                                pypto_twin::bytes_at(src.Address()), bytes, bytes + params.dstStride,
+                                occupied + static_cast<uint64_t>(params.srcStride) * pypto_twin::kBlockBytes,
+                                params.blockCount};
+    pypto_twin::store(src.Position(), pypto_twin::rows_of(dst, rows));
 }
 
 /* The older forms: lengths of 16 bits, in bytes. */

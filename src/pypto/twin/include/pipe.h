@@ -9,13 +9,53 @@
 
 #include "tensor.h"
 
+namespace pypto_twin {
+
+/* The checker's numbers of the buffers that a queue or a TBuf has; nothing in other builds. */
+class BufferNumbers {
+protected:
+    PYPTO_INLINE void number(uint32_t first)
+    {
+        (void)first;
+#if defined(PYPTO_TWIN_CHECKED)
+        first_ = first;
+#endif
+    }
+    /* The buffer `index`, and the tensor that it holds now. */
+    PYPTO_INLINE Provenance buffer(uint32_t index, AscendC::TPosition position) const
+    {
+        (void)index;
+#if defined(PYPTO_TWIN_CHECKED)
+        return Provenance(position, first_ == 0 ? 0 : first_ + index);
+#else
+        return position;
+#endif
+    }
+    PYPTO_INLINE Provenance held(uint32_t index, AscendC::TPosition position) const
+    {
+        (void)index;
+#if defined(PYPTO_TWIN_CHECKED)
+        return check::held_by(state().check, buffer(index, position));
+#else
+        return position;
+#endif
+    }
+
+private:
+#if defined(PYPTO_TWIN_CHECKED)
+    uint32_t first_ = 0;
+#endif
+};
+
+}  // namespace pypto_twin
+
 namespace AscendC {
 
 class TPipe;
 
 /* depth: tensors that may be enqueued; 0 is the in-place form, whose calls fill a variable. */
 template <TPosition src, TPosition dst, int32_t depth, auto mask = 0>
-class TQueBind {
+class TQueBind : private pypto_twin::BufferNumbers {
 public:
     template <typename T>
     PYPTO_INLINE LocalTensor<T> AllocTensor()
@@ -25,7 +65,8 @@ public:
             pypto_twin::refuse("queue-full", "AllocTensor: every buffer of the queue is in use");
         }
         busy_ |= 1u << index;
-        pypto_twin::on_queue(pypto_twin::check::QueueEvent::alloc, src, base_ + uint64_t{index} * bytes_);
+        pypto_twin::on_queue(pypto_twin::check::QueueEvent::alloc, this->buffer(index, src),
+                             base_ + uint64_t{index} * bytes_);
         pypto_twin::on_undefine(pypto_twin::check::Undefined::allocated, src,
                                 base_ + uint64_t{index} * bytes_, bytes_);
         return tensor<T>(index, src);
@@ -40,7 +81,7 @@ public:
     PYPTO_INLINE bool EnQue(const LocalTensor<T>& tensor)
     {
         const uint32_t index = index_of(tensor);
-        pypto_twin::on_queue(pypto_twin::check::QueueEvent::enque, src, tensor.Address());
+        pypto_twin::on_queue(pypto_twin::check::QueueEvent::enque, tensor.Position(), tensor.Address());
         pypto_twin::on_depth(count_, depth);
         queued_ |= static_cast<uint64_t>(index) << (4 * count_);
         ++count_;
@@ -56,7 +97,8 @@ public:
         const uint32_t index = static_cast<uint32_t>(queued_ & 15u);
         queued_ >>= 4;
         --count_;
-        pypto_twin::on_queue(pypto_twin::check::QueueEvent::deque, src, base_ + uint64_t{index} * bytes_);
+        pypto_twin::on_queue(pypto_twin::check::QueueEvent::deque, this->buffer(index, src),
+                             base_ + uint64_t{index} * bytes_);
         return tensor<T>(index, dst);
     }
     template <typename T>
@@ -69,7 +111,7 @@ public:
     PYPTO_INLINE void FreeTensor(const LocalTensor<T>& tensor)
     {
         const uint32_t index = index_of(tensor);
-        pypto_twin::on_queue(pypto_twin::check::QueueEvent::free, src, tensor.Address());
+        pypto_twin::on_queue(pypto_twin::check::QueueEvent::free, tensor.Position(), tensor.Address());
         busy_ &= ~(1u << index);
         pypto_twin::release(base_ + uint64_t{index} * bytes_, bytes_);
     }
@@ -102,7 +144,8 @@ private:
     PYPTO_INLINE LocalTensor<T> tensor(uint32_t index, TPosition position) const
     {
         return LocalTensor<T>(reinterpret_cast<T*>(base_ + static_cast<uint64_t>(index) * bytes_),
-                              static_cast<uint32_t>(pypto_twin::elements_of<T>(bytes_)), position);
+                              static_cast<uint32_t>(pypto_twin::elements_of<T>(bytes_)),
+                              this->held(index, position));
     }
 
     /* The device takes its buffers in turn; the fast build takes the first, which is in the cache. */
@@ -153,7 +196,7 @@ class TQue : public TQueBind<pos, pos, depth, mask> {};
 
 /* A buffer without synchronisation. */
 template <TPosition pos = TPosition::LCM>
-class TBuf {
+class TBuf : private pypto_twin::BufferNumbers {
 public:
     template <typename T>
     PYPTO_INLINE LocalTensor<T> Get() const
@@ -163,12 +206,12 @@ public:
     template <typename T>
     PYPTO_INLINE LocalTensor<T> Get(uint32_t elements) const
     {
-        return LocalTensor<T>(reinterpret_cast<T*>(base_), elements, pos);
+        return LocalTensor<T>(reinterpret_cast<T*>(base_), elements, this->buffer(0, pos));
     }
     template <typename T>
     PYPTO_INLINE LocalTensor<T> GetWithOffset(uint32_t elements, uint32_t byteOffset) const
     {
-        return LocalTensor<T>(reinterpret_cast<T*>(base_ + byteOffset), elements, pos);
+        return LocalTensor<T>(reinterpret_cast<T*>(base_ + byteOffset), elements, this->buffer(0, pos));
     }
 
 private:
@@ -185,7 +228,14 @@ public:
     PYPTO_INLINE TPipe() { Init(); }
 
     PYPTO_INLINE void Init() { Reset(); }
-    PYPTO_INLINE void Destroy() { Reset(); }
+    PYPTO_INLINE void Destroy()
+    {
+        Reset();
+        pypto_twin::on_pipe_end(this);
+    }
+#if defined(PYPTO_TWIN_CHECKED)
+    PYPTO_INLINE ~TPipe() { pypto_twin::on_pipe_end(this); }
+#endif
 
     /* Frees everything. */
     PYPTO_INLINE void Reset()
@@ -197,7 +247,7 @@ public:
             ids = 0;
         }
         buffers_ = 0;
-        pypto_twin::on_reset();
+        pypto_twin::on_pipe(this);
     }
 
     /* `num` buffers of `bytes`, each rounded up to 32. */
@@ -209,7 +259,7 @@ public:
         }
         const uint32_t rounded = pypto_twin::round_up(bytes, pypto_twin::kBlockBytes);
         queue.Bind(Allocate(src, num, rounded), num, rounded);
-        pypto_twin::on_buffers(src, queue.base_, rounded, num, dst);
+        queue.number(pypto_twin::on_buffers(src, queue.base_, rounded, num, dst));
         pypto_twin::on_undefine(pypto_twin::check::Undefined::buffer, src, queue.base_, uint64_t{num} * rounded);
         return true;
     }
@@ -218,7 +268,7 @@ public:
     {
         buffer.bytes_ = pypto_twin::round_up(bytes, pypto_twin::kBlockBytes);
         buffer.base_ = Allocate(pos, 1, buffer.bytes_);
-        pypto_twin::on_buffers(pos, buffer.base_, buffer.bytes_, 0, pos);
+        buffer.number(pypto_twin::on_buffers(pos, buffer.base_, buffer.bytes_, 0, pos));
         pypto_twin::on_undefine(pypto_twin::check::Undefined::buffer, pos, buffer.base_, buffer.bytes_);
         return true;
     }

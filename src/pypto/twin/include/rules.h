@@ -84,7 +84,7 @@ enum class Layout : uint8_t { lanes, rows };
 struct Tensor {
     uint64_t address;
     uint64_t held; /* bytes of the tensor, 0 where it does not say */
-    AscendC::TPosition position;
+    Provenance position;
     uint8_t type;
     uint8_t nibbles; /* half bytes of an element */
     Layout layout;
@@ -178,7 +178,7 @@ struct Call {
         Tensor& made = tensors[tensor_count++];
         made = Tensor{};
         made.address = reinterpret_cast<uint64_t>(of.GetPhyAddr());
-        made.position = AscendC::TPosition::GM;
+        made.position = of.Position();
         describe<T>(made, of.GetSize());
         return extent(made, bytes, rows, pitch);
     }

@@ -53,7 +53,7 @@ struct RawTensor {
 struct SelectBits {
     const uint8_t* bytes;
     uint32_t pitch; /* bytes from one repeat's to the next one's: E / 8, or 0 when one set serves all */
-    AscendC::TPosition position;
+    Provenance position;
     bool in_register;
 
     PYPTO_INLINE uint8_t operator()(uint32_t r, uint32_t step) const { return bytes[r * pitch + step]; }
@@ -271,7 +271,7 @@ PYPTO_INLINE void Select(const LocalTensor<T>& dst, const LocalTensor<T>& src0,
     if (!on_instruction(PIPE_V)) {
         return;
     }
-    const SelectBits bits{reinterpret_cast<const uint8_t*>(state().compare_mask), 0, TPosition::VECCALC, true};
+    const SelectBits bits{reinterpret_cast<const uint8_t*>(state().compare_mask), 0, Provenance{TPosition::VECCALC}, true};
     select_walk(operand(dst, p.dstBlkStride, p.dstRepStride), bits,
                 operand(src0, p.src0BlkStride, p.src0RepStride),
                 RawTensor<T>{operand(src1, p.src1BlkStride, p.src1RepStride)},

@@ -203,9 +203,8 @@ PYPTO_SHARED void multiply(CubeType type, Place c, Place a, Place b, Place bias,
     if (goes_on && units(p.m, 16) * units(p.n, 16) >= 10) {
         on_ordered(PIPE_M, PIPE_M);
     }
-    if (params.unitFlag != 0) {
-        on_ordered(PIPE_FIX, PIPE_M);
-    }
+    on_unit_product(params.unitFlag, c.address, p.k == 0 ? 0 : uint64_t{units(p.n, 16)} * units(p.m, 16) * 1024,
+                    goes_on);
     if (!on_instruction(PIPE_M) || p.m == 0 || p.n == 0 || p.k == 0) {
         return;
     }
@@ -356,8 +355,10 @@ PYPTO_INLINE void drain_columns(const Drain& what, const AscendC::FixpipeParamsV
 PYPTO_SHARED void drain(const Drain& what, const AscendC::FixpipeParamsV220& p)
 {
     check_mode(what, p);
-    if (p.unitFlag != 0) {
-        on_ordered(PIPE_M, PIPE_FIX);
+    const uint32_t matrices = what.rows ? uint32_t{p.ndNum} : 1;
+    for (uint32_t matrix = 0; matrix < matrices; ++matrix) {
+        on_unit_drain(p.unitFlag, what.src.address + uint64_t{matrix} * p.srcNdStride * 1024, uint64_t{p.mSize} * 64,
+                      units(p.nSize, 16), uint64_t{p.srcStride} * 64);
     }
     if (!on_instruction(PIPE_FIX) || p.nSize == 0 || p.mSize == 0) {
         return;
@@ -369,7 +370,6 @@ PYPTO_SHARED void drain(const Drain& what, const AscendC::FixpipeParamsV220& p)
         (void)on_use("undefined-scalar", "a scale of Fixpipe", what.scales.position, what.scales.address,
                      uint64_t{p.nSize} * 8);
     }
-    const uint32_t matrices = what.rows ? uint32_t{p.ndNum} : 1;
     for (uint32_t matrix = 0; matrix < matrices; ++matrix) {
         const uint8_t* const from = what.src.address + uint64_t{matrix} * p.srcNdStride * 1024;
         uint8_t* const dst = what.dst.address + uint64_t{matrix} * p.dstNdStride * to.size;

@@ -192,12 +192,12 @@ PYPTO_SHARED void forget_within(const uint8_t* begin, uint64_t bytes)
 }
 
 /* The work of a load. */
-PYPTO_INLINE void bring(AscendC::TPosition position, const Rows& r)
+PYPTO_INLINE void bring(Provenance position, const Rows& r)
 {
     if (r.rows == 0 || r.bytes == 0) {
         return;
     }
-    on_read(AscendC::TPosition::GM, r.src, r.bytes, PIPE_MTE2, r.rows, r.src_pitch);
+    on_read(global_of(r), r.src, r.bytes, PIPE_MTE2, r.rows, r.src_pitch);
     on_write(position, r.dst, r.bytes, PIPE_MTE2, r.rows, r.dst_pitch);
     on_move(position, r.dst, r.dst_pitch, AscendC::TPosition::GM, r.src, r.src_pitch, r.bytes, r.rows);
     if (defer(position, r)) {
@@ -206,14 +206,14 @@ PYPTO_INLINE void bring(AscendC::TPosition position, const Rows& r)
     load_rows(state(), r);
 }
 
-PYPTO_SHARED void load(AscendC::TPosition position, const Rows& r)
+PYPTO_SHARED void load(Provenance position, const Rows& r)
 {
     if (on_instruction(PIPE_MTE2)) {
         bring(position, r);
     }
 }
 
-PYPTO_SHARED void store(AscendC::TPosition position, const Rows& rows)
+PYPTO_SHARED void store(Provenance position, const Rows& rows)
 {
     Rows r = in_registers(rows);
     if (!on_instruction(PIPE_MTE3)) {
@@ -230,7 +230,7 @@ PYPTO_SHARED void store(AscendC::TPosition position, const Rows& rows)
         r.src = source(r.src, (r.rows - 1) * r.src_pitch + r.bytes);
     }
     on_read(position, r.src, r.bytes, PIPE_MTE3, r.rows, r.src_pitch);
-    on_write(AscendC::TPosition::GM, r.dst, r.bytes, PIPE_MTE3, r.rows, r.dst_pitch);
+    on_write(global_of(r), r.dst, r.bytes, PIPE_MTE3, r.rows, r.dst_pitch);
     State& s = state();
     on_move(AscendC::TPosition::GM, r.dst, r.dst_pitch, position, r.src, r.src_pitch, r.bytes, r.rows,
             s.accumulate != nullptr);
@@ -241,7 +241,7 @@ PYPTO_SHARED void store(AscendC::TPosition position, const Rows& rows)
     }
 }
 
-PYPTO_SHARED void copy_local(AscendC::TPosition dst, AscendC::TPosition src, const Rows& r)
+PYPTO_SHARED void copy_local(Provenance dst, Provenance src, const Rows& r)
 {
     const pipe_t pipe = local_copy_pipe(dst);
     if (!on_instruction(pipe)) {
@@ -265,7 +265,7 @@ PYPTO_SHARED void pad_rows(const Rows& r, const Padding& p)
     }
 }
 
-PYPTO_SHARED void load_padded(AscendC::TPosition position, const Rows& rows, uint32_t gap_blocks,
+PYPTO_SHARED void load_padded(Provenance position, const Rows& rows, uint32_t gap_blocks,
                               const Padding& padding, bool fill)
 {
     Rows r = in_registers(rows);
@@ -296,16 +296,16 @@ PYPTO_SHARED void load_padded(AscendC::TPosition position, const Rows& rows, uin
     }
 }
 
-PYPTO_SHARED void fill_global(uint8_t* dst, uint32_t size, uint64_t value, uint64_t count)
+PYPTO_SHARED void fill_global(Place dst, uint32_t size, uint64_t value, uint64_t count)
 {
     if (!on_instruction(PIPE_MTE3) || count == 0) {
         return;
     }
     const uint64_t bytes = count * size;
     settle();
-    on_write(AscendC::TPosition::GM, dst, bytes, PIPE_MTE3);
-    on_define(AscendC::TPosition::GM, dst, bytes);
-    fill_elements(dst, value, size, bytes);
+    on_write(dst.position, dst.address, bytes, PIPE_MTE3);
+    on_define(dst.position, dst.address, bytes);
+    fill_elements(dst.address, value, size, bytes);
 }
 
 PYPTO_SHARED void sync_all(bool aiv_only)

@@ -31,13 +31,13 @@ public:
     PYPTO_INLINE LocalTensor(TPosition position, uint32_t byteAddr, uint32_t elements)
         : address_(reinterpret_cast<T*>(pypto_twin::memory_base(position) + byteAddr)),
           size_(elements),
-          position_(position)
+          position_(pypto_twin::declared(position, address_, pypto_twin::bytes_of<T>(elements)))
     {
     }
     explicit PYPTO_INLINE LocalTensor(uint32_t byteAddr) : LocalTensor(TPosition::VECCALC, byteAddr, 0) {}
 
     /* The twin's own: a tensor of `elements` at `address`. */
-    PYPTO_INLINE LocalTensor(T* address, uint32_t elements, TPosition position)
+    PYPTO_INLINE LocalTensor(T* address, uint32_t elements, pypto_twin::Provenance position)
         : address_(address), size_(elements), position_(position)
     {
     }
@@ -76,12 +76,16 @@ public:
     }
 
     PYPTO_INLINE uint32_t GetSize() const { return size_; }
-    PYPTO_INLINE void SetSize(uint32_t elements) { size_ = elements; }
+    PYPTO_INLINE void SetSize(uint32_t elements)
+    {
+        size_ = elements;
+        pypto_twin::redeclare(position_, address_, pypto_twin::bytes_of<T>(elements));
+    }
     PYPTO_INLINE void SetBufferLen(uint32_t bytes)
     {
-        size_ = static_cast<uint32_t>(pypto_twin::elements_of<T>(bytes));
+        SetSize(static_cast<uint32_t>(pypto_twin::elements_of<T>(bytes)));
     }
-    PYPTO_INLINE int32_t GetPosition() const { return static_cast<int32_t>(position_); }
+    PYPTO_INLINE int32_t GetPosition() const { return static_cast<int32_t>(TPosition{position_}); }
 
     /* The same bytes as elements of U. */
     template <typename U>
@@ -104,7 +108,7 @@ public:
     }
     /* The twin's own: the address, while loads may be outstanding (deferred.h). */
     PYPTO_INLINE T* Address() const { return address_; }
-    PYPTO_INLINE TPosition Position() const { return position_; }  /* the twin's own */
+    PYPTO_INLINE pypto_twin::Provenance Position() const { return position_; }  /* the twin's own */
 
 private:
     PYPTO_INLINE T* at(uint64_t index) const
@@ -115,7 +119,7 @@ private:
 
     T* address_ = nullptr;
     uint32_t size_ = 0;  /* elements */
-    TPosition position_ = TPosition::VECCALC;
+    pypto_twin::Provenance position_ = pypto_twin::Provenance{TPosition::VECCALC};
 };
 
 template <typename T>
@@ -129,6 +133,9 @@ public:
     {
         address_ = address;
         size_ = elements;
+#if defined(PYPTO_TWIN_CHECKED)
+        position_ = pypto_twin::declared(TPosition::GM, address, pypto_twin::bytes_of<T>(elements));
+#endif
     }
     PYPTO_INLINE void SetGlobalBuffer(__gm__ T* address) { SetGlobalBuffer(address, 0); }
 
@@ -137,6 +144,9 @@ public:
         GlobalTensor view;
         view.address_ = at(offset);
         view.size_ = size_ > offset ? size_ - offset : 0;
+#if defined(PYPTO_TWIN_CHECKED)
+        view.position_ = position_;
+#endif
         return view;
     }
 
@@ -145,7 +155,7 @@ public:
     {
         T value{};
         if (pypto_twin::on_scalar()) {
-            pypto_twin::on_read(TPosition::GM, at(index), sizeof(T), PIPE_S);
+            pypto_twin::on_read(Position(), at(index), sizeof(T), PIPE_S);
             pypto_twin::on_cached(false, at(index), sizeof(T));
             __builtin_memcpy(&value, at(index), sizeof(T));
         }
@@ -155,7 +165,7 @@ public:
     {
         pypto_twin::settle();
         if (pypto_twin::on_scalar()) {
-            pypto_twin::on_write(TPosition::GM, at(index), sizeof(T), PIPE_S);
+            pypto_twin::on_write(Position(), at(index), sizeof(T), PIPE_S);
             pypto_twin::on_cached(true, at(index), sizeof(T));
             __builtin_memcpy(at(index), &value, sizeof(T));
         }
@@ -166,7 +176,7 @@ public:
     {
         pypto_twin::settle();
         pypto_twin::refuse_reference();
-        pypto_twin::on_write(TPosition::GM, at(index), sizeof(T), PIPE_S);
+        pypto_twin::on_write(Position(), at(index), sizeof(T), PIPE_S);
         pypto_twin::on_cached(false, at(index), sizeof(T));
         return *at(index);
     }
@@ -174,6 +184,15 @@ public:
     PYPTO_INLINE uint64_t GetSize() const { return size_; }
     PYPTO_INLINE __gm__ T* GetPhyAddr() const { return address_; }
     PYPTO_INLINE __gm__ T* GetPhyAddr(uint64_t offset) const { return at(offset); }
+    /* The twin's own. */
+    PYPTO_INLINE pypto_twin::Provenance Position() const
+    {
+#if defined(PYPTO_TWIN_CHECKED)
+        return position_;
+#else
+        return TPosition::GM;
+#endif
+    }
 
     template <CacheRwMode rw = CacheRwMode::RW>
     PYPTO_INLINE void SetL2CacheHint(CacheMode mode)
@@ -194,6 +213,9 @@ private:
     __gm__ T* address_ = nullptr;
     uint64_t size_ = 0;  /* elements; 0 when not stated */
     ShapeInfo shape_;
+#if defined(PYPTO_TWIN_CHECKED)
+    pypto_twin::Provenance position_{TPosition::GM};
+#endif
 };
 
 }  // namespace AscendC

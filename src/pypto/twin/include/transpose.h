@@ -39,7 +39,7 @@ constexpr uint32_t kTransposed = 16; /* blocks */
 /* Where elements of sixteen blocks are, `first` bytes into each; `pitch` bytes from repeat to repeat. */
 struct Blocks {
     uint8_t* at[kTransposed];
-    AscendC::TPosition position;
+    Provenance position;
     uint32_t first, pitch;
 };
 

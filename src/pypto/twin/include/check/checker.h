@@ -10,6 +10,7 @@
 #include "cache.h"
 #include "cores.h"
 #include "faults.h"
+#include "unit_flag.h"
 #include "values.h"
 
 namespace pypto_twin {
@@ -121,11 +122,11 @@ void instruction(Core* core, pipe_t pipe)
     const Held held(*core);
     core->instruction(pipe);
 }
-void access(Core* core, bool write, TPosition position, const void* address, uint64_t bytes, pipe_t pipe,
+void access(Core* core, bool write, Provenance of, const void* address, uint64_t bytes, pipe_t pipe,
             uint32_t rows, uint64_t pitch)
 {
     const Held held(*core);
-    core->access(write, position, address, bytes, pipe, rows, pitch);
+    core->access(write, of, address, bytes, pipe, rows, pitch);
 }
 void gather_offset(Core* core, uint64_t offset, uint32_t unit)
 {
@@ -146,6 +147,16 @@ void set_atomic(Core* core, bool atomic)
 {
     const Held held(*core);
     core->set_atomic(atomic);
+}
+bool unit_product(Core* core, uint32_t flag, const void* address, uint64_t bytes, bool goes_on)
+{
+    const Held held(*core);
+    return core->unit_product(flag, address, bytes, goes_on);
+}
+bool unit_drain(Core* core, uint32_t flag, const void* address, uint64_t bytes, uint32_t strips, uint64_t pitch)
+{
+    const Held held(*core);
+    return core->unit_drain(flag, address, bytes, strips, pitch);
 }
 void cached(Core* core, bool write, const void* address, uint64_t bytes)
 {
@@ -222,22 +233,42 @@ void cross_waited(Core* core, uint32_t flag)
     const Held held(*core);
     core->cross_waited(flag);
 }
-void reset_buffers(Core* core)
+void begin_pipe(Core* core, const void* pipe)
 {
     const Held held(*core);
-    core->reset_buffers();
+    core->begin_pipe(pipe);
     core->clear_values();
 }
-void add_buffers(Core* core, TPosition position, const void* address, uint64_t bytes, uint32_t number,
-                 TPosition target)
+void end_pipe(Core* core, const void* pipe)
 {
     const Held held(*core);
-    core->add_buffers(position, address, bytes, number, target);
+    core->end_pipe(pipe);
 }
-void queue_event(Core* core, QueueEvent what, TPosition position, const void* address)
+Provenance held_by(Core* core, Provenance buffer)
 {
     const Held held(*core);
-    core->queue_event(what, position, address);
+    return core->held_by(buffer);
+}
+Provenance declare(Core* core, TPosition position, const void* address, uint64_t bytes)
+{
+    const Held held(*core);
+    return core->declare(position, address, bytes);
+}
+Provenance redeclare(Core* core, Provenance of, const void* address, uint64_t bytes)
+{
+    const Held held(*core);
+    return core->redeclare(of, address, bytes);
+}
+uint32_t add_buffers(Core* core, TPosition position, const void* address, uint64_t bytes, uint32_t number,
+                     TPosition target)
+{
+    const Held held(*core);
+    return core->add_buffers(position, address, bytes, number, target);
+}
+void queue_event(Core* core, QueueEvent what, Provenance of, const void* address)
+{
+    const Held held(*core);
+    core->queue_event(what, of, address);
 }
 void queue_depth(Core* core, uint32_t queued, uint32_t depth)
 {

@@ -38,13 +38,40 @@ inline Members members_of(uint32_t kind)
                    kind == PYPTO_MIX_1_2 ? 2u : kind != PYPTO_CUBE && kind != PYPTO_MIX_1_0};
 }
 
-/* A line of global memory in the data cache of a scalar unit; bit i stands for byte i. */
+/* What a scalar unit has written to a line of global memory, from the first write to the clean; bit i
+ * stands for byte i. */
+struct Span {
+    uint32_t core;
+    uint64_t bytes;
+    Site site;
+    Event written, cleaned; /* its last write, the clean */
+    uint64_t serial;        /* of the cleans of the launch */
+};
+
+/* A line of global memory in the data cache of a scalar unit. */
 struct Line {
     uint64_t dirty = 0; /* written here and nowhere else */
     uint64_t stale = 0; /* written elsewhere since the line was read */
     Site dirty_by = kNoSite, stale_by = kNoSite;
     uint32_t stale_core = 0;
+    Event written{};             /* the last write */
+    uint64_t fetched = 0;        /* cleans of the launch until then */
+    uint64_t unsure = 0;         /* written by `rival`, whose clean need not have come before the fetch */
+    uint32_t rival_core = kNone; /* a writer of the line that need not have come before the fetch */
+    Site rival = kNoSite;
+    Event rival_written{};
+
+    static constexpr uint32_t kNone = ~0u;
 };
+
+/* 16 x 16 values of L0C, and who has them by the unit flag. */
+struct Unit {
+    enum class State : uint8_t { plain, filling, full, taken };
+
+    State state = State::plain;
+    Site site = kNoSite; /* the last Mmad */
+};
+constexpr uint64_t kUnitBytes = 1024, kUnits = 128;
 
 /* CrossCoreSetFlag calls of one core for one mode and flag. */
 struct Sets {
@@ -78,6 +105,8 @@ struct Launch {
     std::vector<Meeting> meetings[2]; /* of the vector cores, of all cores */
     std::map<uint64_t, Clock> uncached; /* by address: what a core that reads there learns */
     uint64_t cached_lines = 0;          /* of all cores */
+    std::map<uint64_t, std::vector<Span>> spans; /* that are clean, by line */
+    uint64_t cleans = 0;
 };
 
 /* A buffer that a TPipe has handed out, and what a queue says of it. */
@@ -95,12 +124,21 @@ struct Buffer {
     Clock forward, backward;
 };
 
+/* Memory that tensors are of: a buffer, or what the kernel says of a tensor itself. */
+struct Allocation {
+    uint64_t begin, end; /* offsets in its memory; of GM: addresses */
+    Site site;           /* of InitBuffer, or of the first such tensor */
+    Hardware memory;
+    bool declared;  /* by the kernel */
+    Buffer* buffer; /* of a TPipe; nullptr: freed */
+};
+
 class Core {
 public:
     Core(Launch& launch, PyptoCore& core);
 
     void instruction(pipe_t pipe);
-    void access(bool write, TPosition position, const void* address, uint64_t bytes, pipe_t pipe,
+    void access(bool write, const Provenance& of, const void* address, uint64_t bytes, pipe_t pipe,
                 uint32_t rows, uint64_t pitch);
     void ordered(pipe_t earlier, pipe_t later);
     void set_atomic(bool atomic) { atomic_ = atomic; }
@@ -134,16 +172,24 @@ public:
     void stuck();
     void finish_cross();
 
+    /* unit_flag.h */
+    bool unit_product(uint32_t flag, const void* address, uint64_t bytes, bool goes_on);
+    bool unit_drain(uint32_t flag, const void* address, uint64_t bytes, uint32_t strips, uint64_t pitch);
+
     /* cache.h */
     void cached(bool write, const void* address, uint64_t bytes);
     void uncached(bool read, bool write, const void* address, uint64_t bytes);
     void clean(const void* address, bool all, bool global);
 
     /* buffers.h */
-    void reset_buffers();
-    void add_buffers(TPosition position, const void* address, uint64_t bytes, uint32_t number,
-                     TPosition target);
-    void queue_event(QueueEvent what, TPosition position, const void* address);
+    void begin_pipe(const void* pipe);
+    void end_pipe(const void* pipe);
+    uint32_t add_buffers(TPosition position, const void* address, uint64_t bytes, uint32_t number,
+                         TPosition target);
+    Provenance held_by(const Provenance& buffer) const;
+    Provenance declare(TPosition position, const void* address, uint64_t bytes);
+    Provenance redeclare(const Provenance& of, const void* address, uint64_t bytes);
+    void queue_event(QueueEvent what, const Provenance& of, const void* address);
     void queue_depth(uint32_t queued, uint32_t depth);
 
     /* Rules of one call (rules.h), and what they ask. */
@@ -159,6 +205,7 @@ public:
                   uint64_t pitch);
     void clear_values();
     void spoil(TPosition position, uint64_t address, uint64_t bytes);
+    void lend(const Provenance& of, uint64_t address, uint64_t bytes) { lent_ = Lent{of, address, bytes}; }
     void move(TPosition dst, const void* to, uint64_t to_pitch, TPosition src, const void* from,
               uint64_t from_pitch, uint64_t bytes, uint32_t rows, bool accumulates);
     void lanes(const Instruction& instruction, const Operand<uint8_t>* operands, uint32_t repeats,
@@ -178,6 +225,10 @@ private:
         Site site = kNoSite;
         Clock clock;
     };
+    struct Lent { /* to the next instruction, for intermediate results */
+        Provenance of;
+        uint64_t address = 0, bytes = 0;
+    };
     struct Ids { /* of one event, a bit each */
         uint8_t fetched = 0, allocated = 0;
     };
@@ -189,14 +240,22 @@ private:
     };
 
     void found(const char* rule, std::string text, Site other = kNoSite, Place place = {});
-    void touch(bool write, Hardware memory, uint64_t address, uint64_t bytes, pipe_t pipe);
+    void touch(bool write, const Provenance& of, uint64_t address, uint64_t bytes, pipe_t pipe);
     void touch_global(Use use, uint64_t address, uint64_t bytes, pipe_t pipe);
     void conflict(const Record& now, const Record& earlier, Hardware memory, Place place);
     void rivals(const Record& now, const Record& earlier, Place place, bool same_bytes, bool updates);
-    bool inside(bool write, Hardware memory, uint64_t address, uint64_t bytes);
+    bool inside(bool write, const Provenance& of, uint64_t address, uint64_t bytes, pipe_t pipe);
+    bool inside_memory(const std::string& verb, Hardware memory, uint64_t address, uint64_t bytes);
+    void inside_own(bool write, const Provenance& of, uint64_t address, uint64_t bytes, pipe_t pipe);
+    void inside_any(bool write, Hardware memory, uint64_t address, uint64_t bytes);
+    void outside_own(const char* verb, const Allocation& own, uint64_t end, uint64_t address, uint64_t bytes);
+    void in_turn(const char* verb, const Buffer& buffer, uint32_t round, uint64_t address, uint64_t bytes);
+    static std::string spelled(const Buffer& buffer);
     bool inside_global(bool write, uint64_t address, uint64_t bytes);
     Place place_of(Hardware memory, uint64_t address, uint64_t bytes);
     Buffer* buffer_of(Hardware memory, uint64_t offset);
+    Buffer* buffer_of(const Provenance& of, uint64_t offset);
+    void reset_buffers();
     void queue_bound(const char* what, const Buffer& buffer);
     void left_full();
     bool flag_known(const char* call, HardEvent event, int32_t id);
@@ -208,7 +267,15 @@ private:
     std::vector<std::string> missing() const;
     void dirty_lines(const char* what, uint64_t begin, uint64_t end, bool own, bool whole_lines);
     void outdate(uint64_t begin, uint64_t end, bool own);
+    void fetch(uint64_t number, Line& line);
+    void first_write(uint64_t number, const Line& line, uint64_t part);
+    void line_writers(Use use, uint64_t begin, uint64_t end, pipe_t pipe);
+    void not_clean(const char* what, uint32_t core, Site site, uint64_t begin, uint64_t bytes);
+    void two_writers(uint64_t number, uint32_t core, Site site, const char* order);
     void write_back(uint64_t line, const Line& held);
+    template <typename Visit>
+    void each_unit(uint64_t begin, uint64_t end, const Visit& visit);
+    void units_left();
     Site here();
 
     struct Values;
@@ -239,6 +306,7 @@ private:
     Event event_{};
     Site site_ = kNoSite;
     Step step_;
+    Lent lent_;
     bool atomic_ = false;    /* what copies to GM do */
     bool kind_told_ = false; /* that an instruction is for the other kind of core */
     Shadow local_[static_cast<uint32_t>(Hardware::MAX)];
@@ -246,6 +314,11 @@ private:
     std::map<uint64_t, Buffer> buffers_[static_cast<uint32_t>(Hardware::MAX)]; /* by offset */
     Buffer* last_buffers_[static_cast<uint32_t>(Hardware::MAX)] = {}; /* found by buffer_of */
     std::vector<uint32_t> rounds_; /* tensors that each queue has given out */
+
+    std::vector<Allocation> allocations_{1}; /* by the number that tensors have; none is 0 */
+    std::map<std::tuple<Hardware, uint64_t, uint64_t>, uint32_t> declared_; /* those of the kernel */
+    const void* pipe_ = nullptr;  /* the TPipe that is in use */
+    Site static_style_ = kNoSite; /* the first tensor at an address of the kernel's choice */
 
     bool started_ = false, piped_ = false; /* InitSocState, a TPipe */
     bool running_ = false;                 /* instructions since the last barrier of all pipes */
@@ -259,6 +332,7 @@ private:
     uint32_t consumed_[kCrossFlags] = {};
 
     std::map<uint64_t, Line> lines_; /* of the data cache, by address / 64 */
+    Unit units_[kUnits];
 
     Defined values_; /* of all on-chip memory */
 };

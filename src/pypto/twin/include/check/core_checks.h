@@ -32,6 +32,11 @@ inline std::string bytes_of_to(uint64_t begin, uint64_t end, uint64_t of)
            std::to_string(static_cast<int64_t>(end)) + " of " + std::to_string(of);
 }
 
+inline uint64_t offset_in(const PyptoCore& core, Hardware memory, const void* address)
+{
+    return reinterpret_cast<uint64_t>(address) - reinterpret_cast<uint64_t>(core.ub) - memory_offset(memory);
+}
+
 /* Cores are numbered group by group. */
 inline uint32_t number_of(const PyptoCore& core, Members members)
 {
@@ -121,6 +126,13 @@ inline void Core::instruction(pipe_t pipe)
         running_ = true;
     }
     event_ = order_.issue(pipe);
+    if (lent_.bytes != 0) {
+        const Lent lent = lent_;
+        lent_ = Lent{};
+        if (pipe == PIPE_V) {
+            access(true, lent.of, reinterpret_cast<const void*>(lent.address), lent.bytes, PIPE_V, 1, 0);
+        }
+    }
 }
 
 inline void Core::ordered(pipe_t earlier, pipe_t later) { order_.wait(later, order_.published(earlier)); }
@@ -136,6 +148,7 @@ inline void Core::finish()
         }
     }
     left_full();
+    units_left();
     if (!piped_ && running_) {
         found("core-state", "the kernel has no TPipe and does not end with PipeBarrier<PIPE_ALL>");
     }
@@ -148,17 +161,17 @@ inline void Core::finish()
     }
 }
 
-inline void Core::access(bool write, TPosition position, const void* address, uint64_t bytes, pipe_t pipe,
+inline void Core::access(bool write, const Provenance& of, const void* address, uint64_t bytes, pipe_t pipe,
                          uint32_t rows, uint64_t pitch)
 {
     if (pipe == PIPE_S) {
         instruction(PIPE_S); /* scalar accesses are instructions of their own */
-        scalar(write, position, address, bytes);
+        scalar(write, of, address, bytes);
     }
     if (bytes == 0) {
         return;
     }
-    const Hardware memory = memory_of(position);
+    const Hardware memory = memory_of(of);
     if (pipe == PIPE_S && memory != Hardware::GM && memory != Hardware::UB) {
         found("operand-memory", std::string(write ? "SetValue" : "GetValue") + ": the scalar unit does not reach " +
                                     name_of(memory) + ", only UB and GM");
@@ -168,10 +181,10 @@ inline void Core::access(bool write, TPosition position, const void* address, ui
                               : reinterpret_cast<uint64_t>(core_.ub) + memory_offset(memory);
     const uint64_t start = reinterpret_cast<uint64_t>(address) - base;
     if (rows > 1 && pitch == bytes) {
-        return touch(write, memory, start, bytes * rows, pipe);
+        return touch(write, of, start, bytes * rows, pipe);
     }
     for (uint32_t row = 0; row < rows; ++row) {
-        touch(write, memory, start + row * pitch, bytes, pipe);
+        touch(write, of, start + row * pitch, bytes, pipe);
     }
 }
 
@@ -184,9 +197,10 @@ inline void Core::scalar(bool write, TPosition position, const void* address, ui
     }
 }
 
-inline void Core::touch(bool write, Hardware memory, uint64_t address, uint64_t bytes, pipe_t pipe)
+inline void Core::touch(bool write, const Provenance& of, uint64_t address, uint64_t bytes, pipe_t pipe)
 {
-    if (!inside(write, memory, address, bytes)) {
+    const Hardware memory = memory_of(of);
+    if (!inside(write, of, address, bytes, pipe)) {
         return;
     }
     if (memory == Hardware::GM) {
@@ -205,6 +219,9 @@ inline void Core::touch(bool write, Hardware memory, uint64_t address, uint64_t 
 inline void Core::touch_global(Use use, uint64_t address, uint64_t bytes, pipe_t pipe)
 {
     const uint64_t end = address + bytes;
+    if (!launch_.spans.empty() && pipe != PIPE_S) {
+        line_writers(use, address, end, pipe);
+    }
     if (launch_.cached_lines != 0 && pipe != PIPE_S) {
         dirty_lines(use == Use::read ? "reads GM" : "writes GM", address, end, true, use != Use::read);
         if (use != Use::read) {
@@ -262,111 +279,6 @@ inline void Core::rivals(const Record& now, const Record& earlier, Place place, 
         found("race", std::string(verb_of(now.use())) + " GM that " + whose + " " + verb_of(earlier.use()) +
                           ", and nothing orders the two", earlier.site, std::move(place));
     }
-}
-
-/* Bytes of a memory that kernels may use: the library has the rest of UB and L1. */
-inline uint64_t usable_bytes(Hardware memory)
-{
-    return memory == Hardware::UB ? 188160 : memory == Hardware::L1 ? 524032 : memory_bytes(memory);
-}
-
-/* On both sides of each argument: bytes that belong to nobody. */
-constexpr uint64_t kBand = 65536;
-
-inline bool Core::inside_global(bool write, uint64_t address, uint64_t bytes)
-{
-    const Region* nearest = nullptr;
-    uint64_t least = ~uint64_t{0};
-    for (const Region& region : launch_.regions) {
-        if (address >= region.begin && address + bytes <= region.end) {
-            return true;
-        }
-        const uint64_t before = address < region.begin ? region.begin - address : 0;
-        const uint64_t after = address + bytes > region.end ? address + bytes - region.end : 0;
-        if (std::max(before, after) < least) {
-            least = std::max(before, after);
-            nearest = &region;
-        }
-    }
-    if (nearest == nullptr) {
-        return true;
-    }
-    const std::string verb = write ? "writes " : "reads ";
-    if (least > kBand / 2) {
-        found("gm-bounds", verb + std::to_string(bytes) + " bytes of GM, far from all arguments");
-        stop();
-    }
-    const uint64_t begin = nearest->begin;
-    found("gm-bounds", verb + "GM outside of " + nearest->name, kNoSite,
-          Place{kNoSite, nearest->name + ": " + bytes_of_to(address - begin, address + bytes - begin,
-                                                            nearest->end - begin)});
-    return false;
-}
-
-inline bool Core::inside(bool write, Hardware memory, uint64_t address, uint64_t bytes)
-{
-    if (memory == Hardware::GM) {
-        return inside_global(write, address, bytes);
-    }
-    const char* const verb = write ? "writes " : "reads ";
-    if ((memory == Hardware::UB) == (cube_)) {
-        found("core-kind", std::string(verb) + name_of(memory) + " on a " +
-                               (cube_ ? "cube" : "vector") + " core, which has none");
-        stop();
-    }
-    if (address + bytes > usable_bytes(memory) || address + bytes < address) {
-        found("bounds", std::string(verb) + "bytes " + std::to_string(static_cast<int64_t>(address)) + " to " +
-                            std::to_string(static_cast<int64_t>(address + bytes)) + " of " + name_of(memory) +
-                            ", of which kernels may use " + std::to_string(usable_bytes(memory)));
-        if (address + bytes > memory_bytes(memory) || address + bytes < address) {
-            stop(); /* there is no such memory here either */
-        }
-        return false;
-    }
-    Buffer* const buffer = buffer_of(memory, address);
-    if (buffer == nullptr) {
-        if (!buffers_[static_cast<uint32_t>(memory)].empty()) {
-            found("no-buffer", std::string(verb) + bytes_of_to(address, address + bytes, usable_bytes(memory)) +
-                                   " of " + name_of(memory) + ", which no buffer has");
-        }
-        return true;
-    }
-    if (address + bytes > buffer->end) {
-        found("buffer-bounds", std::string(verb) + std::to_string(address + bytes - buffer->end) +
-                                   " bytes past the end of a buffer", kNoSite,
-              place_of(memory, address, bytes));
-    }
-    if (buffer->state == Buffer::State::idle) {
-        found("queue-idle", std::string(verb) + "a buffer of a queue that is not allocated", kNoSite,
-              place_of(memory, address, bytes));
-    } else if (buffer->state == Buffer::State::queued) {
-        found("queue-queued", std::string(verb) + "a tensor between EnQue and DeQue", kNoSite,
-              place_of(memory, address, bytes));
-    }
-    return true;
-}
-
-inline Place Core::place_of(Hardware memory, uint64_t address, uint64_t bytes)
-{
-    if (memory == Hardware::GM) {
-        for (const Region& region : launch_.regions) {
-            if (address >= region.begin && address + bytes <= region.end) {
-                const uint64_t from = address - region.begin;
-                return Place{kNoSite, region.name + ": " + bytes_of_to(from, from + bytes, region.end - region.begin)};
-            }
-        }
-        return Place{};
-    }
-    const Buffer* const buffer = buffer_of(memory, address);
-    if (buffer == nullptr) {
-        return Place{};
-    }
-    const uint64_t from = address - buffer->begin;
-    std::string text = bytes_of_to(from, from + bytes, buffer->end - buffer->begin);
-    if (buffer->number > 1) {
-        text += ", buffer " + std::to_string(buffer->index) + " of " + std::to_string(buffer->number);
-    }
-    return Place{buffer->site, std::move(text)};
 }
 
 }  // namespace check

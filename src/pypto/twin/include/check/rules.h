@@ -2,7 +2,7 @@
 #ifndef PYPTO_TWIN_CHECK_RULES_H
 #define PYPTO_TWIN_CHECK_RULES_H
 
-#include "core_checks.h"
+#include "bounds.h"
 #include "overlap.h"
 
 namespace pypto_twin {
@@ -290,6 +290,7 @@ private:
         if (!row_.tmp_aliases) {
             core_.spoil(call_.scratch.position, call_.scratch.address, std::min(needed, call_.scratch.held));
         }
+        core_.lend(call_.scratch.position, call_.scratch.address, std::min(needed, call_.scratch.held));
     }
 
     /* The destination against each source. */
@@ -370,7 +371,7 @@ inline void Core::broken(const char* rule, std::string text, const Tensor* of)
     site_ = here();
     Buffer* buffer = nullptr;
     if (of != nullptr && memory_of(of->position) != Hardware::GM) {
-        buffer = buffer_of(memory_of(of->position), place(of->position, of->address));
+        buffer = buffer_of(of->position, place(of->position, of->address));
     }
     kind_told_ |= std::strcmp(rule, "core-kind") == 0;
     found(rule, std::move(text), kNoSite, Place{buffer == nullptr ? kNoSite : buffer->site, ""});
@@ -384,7 +385,11 @@ inline void Core::gather_offset(uint64_t offset, uint32_t unit)
     }
 }
 
-inline bool Core::obeys(const Call& call) { return Rules(*this, call).obeyed(); }
+inline bool Core::obeys(const Call& call)
+{
+    lent_ = Lent{};
+    return Rules(*this, call).obeyed();
+}
 
 }  // namespace check
 }  // namespace pypto_twin

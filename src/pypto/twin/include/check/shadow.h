@@ -78,6 +78,21 @@ public:
         }
     }
 
+    /* Calls visit(record, range_begin, range_end) for the last accesses to bytes of [begin, end). */
+    template <typename Visit>
+    void visit(uint64_t begin, uint64_t end, const Visit& visit) const
+    {
+        Ranges::const_iterator at = ranges_.upper_bound(begin);
+        if (at != ranges_.begin() && std::prev(at)->second.end > begin) {
+            --at;
+        }
+        for (; at != ranges_.end() && at->first < end; ++at) {
+            for (const Record& record : at->second.records) {
+                visit(record, at->first, at->second.end);
+            }
+        }
+    }
+
 private:
     struct Range {
         uint64_t end;

@@ -2,7 +2,7 @@
 #ifndef PYPTO_TWIN_CHECK_VALUES_H
 #define PYPTO_TWIN_CHECK_VALUES_H
 
-#include "core_checks.h"
+#include "bounds.h"
 
 namespace pypto_twin {
 namespace check {
