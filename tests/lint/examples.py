@@ -435,7 +435,7 @@ EXAMPLES: dict[str, list[tuple[str, str]]] = {
     ],
     "double-arithmetic": [
         (kernel("const float f = n * 0.5;"), kernel("const float f = n * 0.5f;")),
-        (kernel("double sum = 0;"), kernel("float sum = 1.0 / 3.0;")),
+        (kernel("double sum = 0;"), kernel("constexpr float third = 1.0 / 3.0;")),
         (
             kernel("const float f = static_cast<double>(n);"),
             kernel("LocalTensor<double> wide = a.ReinterpretCast<double>();"),
@@ -447,6 +447,17 @@ EXAMPLES: dict[str, list[tuple[str, str]]] = {
         (
             kernel("const uint32_t m = std::max(n, 8u);"),
             kernel("const uint32_t m = n > 8 ? n : 8;"),
+        ),
+    ],
+    "variable-length-array": [
+        (kernel("float v[n];"), kernel("constexpr int32_t most = 4;\nfloat v[most * 2];")),
+        (
+            kernel("const uint32_t m = n * 2;\nfloat v[m + 1];"),
+            kernel(
+                "Sort<8>(a);",
+                before="template <int32_t N> __aicore__ inline void Sort(LocalTensor<float> t)\n"
+                "{\n    float v[N * 2];\n}\n",
+            ),
         ),
     ],
     "exception": [

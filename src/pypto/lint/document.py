@@ -11,6 +11,7 @@ from pypto.lint.rules import (
     buffers,
     cross,
     entry,
+    flags,
     immediates,
     instructions,
     names,
@@ -57,7 +58,7 @@ other rules.
 
 _SECTIONS = (
     ("Kernels and cores", entry.RULES.rules),
-    ("Flags and queues", (*sync.RULES.rules, *cross.RULES.rules)),
+    ("Flags and queues", (*sync.RULES.rules, *flags.RULES.rules, *cross.RULES.rules)),
     ("Buffers", buffers.RULES.rules),
     ("Offsets", offsets.RULES.rules),
     ("Instructions", (*instructions.RULES.rules, *immediates.RULES.rules, *operands.RULES.rules)),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Collection, Iterable
 from typing import Any
 
 from pypto.lint import nodes
@@ -17,20 +17,38 @@ _DEEPEST = 8
 """Variables that are followed to what they are made from."""
 
 
-def by_core(value: Expr, find: Callable[[str], Variable | None], depth: int = _DEEPEST) -> bool:
-    """Whether ``value`` differs between cores; ``find`` gives the variables in scope."""
+def by_core(
+    value: Expr,
+    find: Callable[[str], Variable | None],
+    functions: Collection[str],
+    depth: int = _DEEPEST,
+) -> bool:
+    """Whether ``value`` differs between cores; ``find`` gives the variables in scope.
+
+    ``functions``: those of the text whose results do.
+    """
     if isinstance(value, nodes.Name):
         if value.name in _CORE_NAMES:
             return True
         made = find(value.name)
-        init = None if made is None or made.kind != "local" else made.init
-        return init is not None and depth > 0 and by_core(init, find, depth - 1)
+        if made is None or made.by_core:
+            return made is not None
+        init = made.init if made.kind == "local" else None
+        return init is not None and depth > 0 and by_core(init, find, functions, depth - 1)
     if isinstance(value, nodes.Call):
         callee = value.callee
-        if isinstance(callee, nodes.Name) and canonical(callee.name) in _CORE_CALLS:
+        name = canonical(callee.name) if isinstance(callee, nodes.Name | nodes.Member) else ""
+        if name in _CORE_CALLS or name.rpartition("::")[2] in functions:
             return True
-        return any(by_core(one, find, depth) for one in value.args)
-    return any(by_core(one, find, depth) for one in children(value))
+        return any(by_core(one, find, functions, depth) for one in value.args)
+    if isinstance(value, nodes.Member) and _is_this(value.base):
+        made = find(value.name)
+        return made is not None and made.kind == "field" and made.by_core
+    return any(by_core(one, find, functions, depth) for one in children(value))
+
+
+def _is_this(base: Expr) -> bool:
+    return isinstance(base, nodes.Name) and base.name == "this"
 
 
 def children(value: Expr) -> Iterable[Expr]:

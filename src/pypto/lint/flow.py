@@ -12,11 +12,11 @@ from collections.abc import Callable, Hashable, Iterable
 from dataclasses import dataclass, field
 
 from pypto.lint import nodes
-from pypto.lint.calls import Called
+from pypto.lint.calls import Called, forwarded
+from pypto.lint.context import Context
 from pypto.lint.nodes import Expr, Function, Statement, Type
 from pypto.lint.scope import Variable
 from pypto.lint.site import Site
-from pypto.lint.walk import Walk
 
 __all__ = ["Flow", "Frame", "Key", "Path"]
 
@@ -55,7 +55,7 @@ class Flow:
     """Follows one kernel. ``apply(flow, path, frame, site)`` changes the path's state."""
 
     def __init__(
-        self, walk: Walk, apply: Callable[[Flow, Path, Frame, Site], None], flags: str
+        self, walk: Context, apply: Callable[[Flow, Path, Frame, Site], None], flags: str
     ) -> None:
         self.walk = walk
         self.apply = apply
@@ -108,12 +108,7 @@ class Flow:
 
     def _frame(self, one: Called, target: Function, frame: Frame) -> Frame:
         made = Frame(target, self._instance(one, target, frame), looping=frame.looping)
-        callee = one.node.callee
-        given = callee.args if isinstance(callee, nodes.Name | nodes.Member) else None
-        for parameter, argument in zip(target.templates or (), given or (), strict=False):
-            if isinstance(argument, Type):
-                made.types[parameter.name] = frame.types.get(argument.name, argument)
-        made.numbers = one.numbers
+        made.types, made.numbers = forwarded(one, frame.types, frame.numbers)
         for name, variable in one.bound.items():
             key = self.key(variable, frame)
             if key is not None:
@@ -249,7 +244,7 @@ class Flow:
         return kept
 
 
-def _relevant(walk: Walk) -> dict[Function, list[Called]]:
+def _relevant(walk: Context) -> dict[Function, list[Called]]:
     """The functions that change something, with the calls that do, in the order they run."""
     reach: set[Function] = set()
     changed = True

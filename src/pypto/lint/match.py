@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from pypto.lint import nodes
 from pypto.lint.interface import Form
 from pypto.lint.nodes import Type
 from pypto.lint.scope import SIZES
 from pypto.lint.types import TENSORS, element_of
-from pypto.lint.walk import Walk
+
+if TYPE_CHECKING:
+    from pypto.lint.context import Context
 
 __all__ = ["Match", "match", "roles_of", "size_of"]
 
@@ -34,7 +37,7 @@ class Match:
         return roles_of(self.form, len(self.kinds))
 
 
-def match(walk: Walk, found: nodes.Call) -> Match | None:
+def match(walk: Context, found: nodes.Call) -> Match | None:
     """The forms that a call is of, perhaps none; None for what is no instruction."""
     if found in walk.matches:
         return walk.matches[found]
@@ -42,7 +45,7 @@ def match(walk: Walk, found: nodes.Call) -> Match | None:
     return made
 
 
-def _match(walk: Walk, found: nodes.Call) -> Match | None:
+def _match(walk: Context, found: nodes.Call) -> Match | None:
     callee = found.callee
     if not isinstance(callee, nodes.Name):
         return None
@@ -67,7 +70,7 @@ def roles_of(form: Form, count: int) -> tuple[str, ...]:
     return roles[:count]
 
 
-def _shaped(walk: Walk, form: Form, kinds: list[Type | None]) -> bool:
+def _shaped(walk: Context, form: Form, kinds: list[Type | None]) -> bool:
     """Whether structs and tensors stand where this form has them."""
     spaces = {one.role: one.space for one in form.row.operands}
     structs = walk.target.param_structs

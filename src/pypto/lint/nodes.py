@@ -207,12 +207,16 @@ class Declaration(Statement):
 
 @dataclass(slots=True, eq=False)
 class If(Statement):
-    """``kind``: the text of a condition without parentheses, such as ``ASCEND_IS_AIV``."""
+    """``kind``: the text of a condition without parentheses, such as ``ASCEND_IS_AIV``.
+
+    ``constant``: whether it is an ``if constexpr``.
+    """
 
     condition: Expr
     then: Statement
     otherwise: Statement | None
     kind: str
+    constant: bool = False
 
 
 @dataclass(slots=True, eq=False)
@@ -309,3 +313,5 @@ class File:
     aliases: dict[str, Type] = field(default_factory=dict)
     namespaces: set[str] = field(default_factory=set)
     problems: list[tuple[int, str]] = field(default_factory=list)
+    used: list[tuple[int, str]] = field(default_factory=list)
+    """What ``using`` makes visible besides aliases: the places and the names."""

@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING, Any
 from pypto._record import Record
 
 if TYPE_CHECKING:
-    from pypto.lint.walk import Walk
+    from pypto.lint.context import Context
 
 __all__ = ["Finding", "Handler", "Rule", "RuleSet"]
 
-Handler = Callable[["Walk", Any], None]
+Handler = Callable[["Context", Any], None]
 
 
 class Rule(Record):
@@ -34,7 +34,8 @@ class RuleSet(Record, eq=False):
     on: Mapping[type, Handler]
     function: Handler | None = None
     class_: Handler | None = None
-    done: Callable[[Walk], None] | None = None
+    done: Callable[[Context], None] | None = None
+    values: bool = False
 
 
 class Finding(Record):

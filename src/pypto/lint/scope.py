@@ -4,12 +4,24 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from pypto.lint import nodes
 from pypto.lint.nodes import Expr, Template, Type
 
-__all__ = ["SIZES", "Scope", "Variable", "arithmetic", "canonical", "fold", "literal_type"]
+if TYPE_CHECKING:
+    from pypto.lint.places import Place
+
+__all__ = [
+    "SIZES",
+    "Scope",
+    "Variable",
+    "arithmetic",
+    "canonical",
+    "converted",
+    "fold",
+    "literal_type",
+]
 
 Number = int | float
 
@@ -82,6 +94,16 @@ class Variable:
     """The condition of the loop whose variable it is."""
     changes: bool = False
     """Whether something was assigned to it so far."""
+    fixed: bool = False
+    """Whether it is const or constexpr."""
+    bound: Type | None = None
+    """The type or the name of a constant that a template's parameter stands for in a call."""
+    place: Place | None = None
+    """Where a tensor lies that was taken from a buffer, or that a parameter stands for."""
+    buffer: Variable | None = None
+    """The queue that a tensor was taken from, or the buffer that a parameter stands for."""
+    by_core: bool = False
+    """Whether its value differs between cores."""
 
 
 class Scope:
@@ -231,8 +253,16 @@ def _ternary(value: nodes.Ternary, scope: Scope) -> Number | None:
 
 def _cast(value: nodes.Cast, scope: Scope) -> Number | None:
     inner = fold(value.operand, scope)
-    name = canonical(value.type.name)
-    if inner is None or value.type.pointers or name not in SIZES:
+    if inner is None or value.type.pointers:
+        return None
+    to = scope.find(value.type.name)
+    kind = value.type if to is None or to.bound is None else to.bound
+    return converted(inner, canonical(kind.name))
+
+
+def converted(inner: Number, name: str) -> Number | None:
+    """``inner`` as a value of the arithmetic type ``name``; None where it is none."""
+    if name not in SIZES:
         return None
     if name in ("half", "bfloat16_t", "float", "double"):
         return float(inner)
@@ -252,8 +282,8 @@ def _size_of(value: nodes.SizeOf, scope: Scope) -> Number | None:
     if of.pointers:
         return 8
     found = scope.find(of.name)
-    if found is not None and found.kind == "template" and found.type is not None:
-        of = found.type  # bound to an argument
+    if found is not None and found.kind == "template" and found.bound is not None:
+        of = found.bound
     return SIZES.get(canonical(of.name))
 
 

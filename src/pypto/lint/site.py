@@ -5,10 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from pypto.lint import nodes
-from pypto.lint.nodes import Expr, Type
+from pypto.lint.nodes import Expr, Function, Type
 from pypto.lint.scope import Variable
 
-__all__ = ["BUFFERS", "OPERATIONS", "Site", "Use"]
+__all__ = ["BUFFERS", "OPERATIONS", "FlagUse", "Site", "Use"]
 
 OPERATIONS = frozenset(
     """SetFlag WaitFlag AllocTensor EnQue DeQue FreeTensor FreeAllEvent AllocEventID ReleaseEventID
@@ -46,3 +46,14 @@ class Use:
     name: str
     role: str
     value: Expr
+    notes: tuple[str, ...] = ()
+
+
+@dataclass(slots=True, eq=False)
+class FlagUse:
+    """A flag with a constant id, in the function that sets it or waits for it."""
+
+    function: Function
+    value: Expr
+    number: int
+    notes: tuple[str, ...]

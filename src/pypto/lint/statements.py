@@ -128,17 +128,17 @@ class Statements(Expressions):
         return [], ""
 
     def using(self) -> None:
-        """An alias; ``using namespace`` and the like mean nothing here."""
+        """An alias, or a name or a namespace that is made visible."""
         self.need("using")
         if self.take("namespace"):
-            self._qualified()
+            self.file.used.append((self.i, self._qualified()[0]))
         elif self.words[self.i + 1] == "=":
             name = self.need_name()
             self.need("=")
             self.file.aliases[name] = self.type()
             self.types.add(name)
         else:
-            self._qualified()
+            self.file.used.append((self.i, self._qualified()[0]))
         self.need(";")
 
     def static_assertion(self) -> None:
@@ -204,7 +204,7 @@ class Statements(Expressions):
 
     def _read_if(self) -> Statement:
         at = self.need("if")
-        self.take("constexpr")
+        constant = self.take("constexpr")
         kind = ""
         if self.words[self.i] in _HEADS:
             kind = self.words[self.i]
@@ -218,7 +218,7 @@ class Statements(Expressions):
                 kind = condition.name
         then = self.statement()
         otherwise = self.statement() if self.take("else") else None
-        return nodes.If(at, self.i - 1, condition, then, otherwise, kind)
+        return nodes.If(at, self.i - 1, condition, then, otherwise, kind, constant)
 
     def _read_for(self) -> Statement:
         at = self.need("for")

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection, Mapping
 from typing import Any
 
 from pypto.lint import nodes
+from pypto.lint.calls import deduce, substitute
 from pypto.lint.interface import CONSTANTS, FUNCTIONS, METHODS
-from pypto.lint.nodes import Class, Expr, File, Function, Type
+from pypto.lint.nodes import Class, Expr, File, Function, Template, Type
 from pypto.lint.scope import SIZES, Scope, arithmetic, canonical, literal_type
 
 __all__ = ["TENSORS", "Types", "element_of"]
@@ -28,6 +29,16 @@ def element_of(tensor: Type | None) -> str | None:
     return canonical(first.name) if isinstance(first, Type) and not first.pointers else None
 
 
+def _is_this(base: Expr) -> bool:
+    return isinstance(base, nodes.Name) and base.name == "this"
+
+
+def _mentions(found: Type, names: Collection[str]) -> bool:
+    if found.name in names:
+        return True
+    return any(_mentions(one, names) for one in found.args or () if isinstance(one, Type))
+
+
 class Types:
     """Types of the expressions of one text, in the scope that stands now."""
 
@@ -36,11 +47,14 @@ class Types:
         self.functions = functions
         self.scope = Scope({})
         self.owner = ""
+        self.bound = False  # whether template parameters in scope stand for something
 
     def resolve(self, found: Type | None) -> Type | None:
-        """``found`` under its canonical name, aliases followed."""
+        """``found`` under its canonical name, aliases and bound template parameters followed."""
         if found is None:
             return None
+        if self.bound:
+            found = self._with_bound(found)
         name = canonical(found.name)
         alias = self.file.aliases.get(name)
         if alias is not None and alias is not found:
@@ -51,6 +65,20 @@ class Types:
         if name == found.name:
             return found
         return Type(name, found.args, found.const, found.pointers, False, found.space)
+
+    def _with_bound(self, found: Type) -> Type:
+        variable = self.scope.find(found.name)
+        if variable is not None and variable.bound is not None:
+            to = variable.bound
+            pointers = to.pointers + found.pointers
+            return Type(to.name, to.args, found.const, pointers, found.reference, found.space)
+        if not found.args:
+            return found
+        args = tuple(self._with_bound(x) if isinstance(x, Type) else x for x in found.args)
+        if all(one is two for one, two in zip(args, found.args, strict=True)):
+            return found
+        pointers, is_reference = found.pointers, found.reference
+        return Type(found.name, args, found.const, pointers, is_reference, found.space)
 
     def of(self, value: Expr | None) -> Type | None:
         """The type of ``value``; None where it is not known."""
@@ -87,13 +115,41 @@ class Types:
         for field in found.fields:
             for item in field.items:
                 if item.name == value.name:
-                    return None if item.dims else self.resolve(item.type)
+                    return None if item.dims else self._of_class(found, value.base, item.type)
         return None
+
+    def _of_class(self, owner: Class, base: Expr, found: Type | None) -> Type | None:
+        """``found`` as a member of ``owner`` has it, whose template parameters it may name."""
+        if not owner.templates or found is None or _is_this(base):
+            return self.resolve(found)
+        object_ = self.of(base)
+        args = object_.args if object_ is not None and object_.args else ()
+        names = [one.name for one in owner.templates]
+        return self._substituted(found, names, dict(zip(names, args, strict=False)))
+
+    def _substituted(
+        self, found: Type | None, names: Collection[str], to: Mapping[str, Template]
+    ) -> Type | None:
+        if found is None:
+            return None
+        made = substitute(found, to)
+        return None if _mentions(made, set(names) - to.keys()) else self.resolve(made)
+
+    def _result(self, made: Function, value: nodes.Call) -> Type | None:
+        """What a function of the text returns."""
+        if not made.templates or made.result is None:
+            return self.resolve(made.result)
+        callee = value.callee
+        given = callee.args if isinstance(callee, nodes.Name | nodes.Member) else None
+        names = [one.name for one in made.templates]
+        to = deduce(made.templates, made.parameters, [self.of(one) for one in value.args])
+        to |= dict(zip(names, given or (), strict=False))
+        return self._substituted(made.result, names, to)
 
     def _call(self, value: nodes.Call) -> Type | None:
         callee = value.callee
         if isinstance(callee, nodes.Member):
-            return self._method(callee)
+            return self._method(value, callee)
         if not isinstance(callee, nodes.Name):
             return None
         name = canonical(callee.name)
@@ -104,17 +160,17 @@ class Types:
         if name in self.file.classes or name in METHODS:
             return Type(name, callee.args)
         for function in self.functions.get(name, ()):
-            return self.resolve(function.result)
+            return self._result(function, value)
         if name in ("Cast", "ScalarCast") and callee.args and len(value.args) == 1:
             to = callee.args[1] if len(callee.args) > 1 else None
             return self.resolve(to) if isinstance(to, Type) else _PLAIN["bfloat16_t"]
         known = FUNCTIONS.get(name)
         return _PLAIN.get(known[2]) if known is not None and known[2] else None
 
-    def _method(self, callee: nodes.Member) -> Type | None:
+    def _method(self, value: nodes.Call, callee: nodes.Member) -> Type | None:
         name = callee.name
         if name in _MAKERS and callee.args and isinstance(callee.args[0], Type):
-            return Type("LocalTensor", (callee.args[0],))
+            return self.resolve(Type("LocalTensor", (callee.args[0],)))
         base = self.of(callee.base)
         if base is None:
             return None
@@ -127,8 +183,10 @@ class Types:
             return _PLAIN["int32_t"]
         owner = self.file.classes.get(base.name)
         for method in owner.methods if owner is not None else ():
-            if method.name == name:
-                return self.resolve(method.result)
+            if method.name == name and owner is not None:
+                if method.templates:
+                    return self._result(method, value)
+                return self._of_class(owner, callee.base, method.result)
         return None
 
     def _index(self, value: nodes.Index) -> Type | None:

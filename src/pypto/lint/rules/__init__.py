@@ -8,6 +8,7 @@ from pypto.lint.rules import (
     buffers,
     cross,
     entry,
+    flags,
     immediates,
     instructions,
     names,
@@ -35,6 +36,7 @@ OWN = (
 GROUPS: tuple[RuleSet, ...] = (
     entry.RULES,
     sync.RULES,
+    flags.RULES,
     cross.RULES,
     buffers.RULES,
     offsets.RULES,

@@ -5,11 +5,13 @@ from __future__ import annotations
 import re
 
 from pypto.lint import nodes
-from pypto.lint.nodes import Class, Function, Type
+from pypto.lint.context import Context
+from pypto.lint.expr import children
+from pypto.lint.interface import FUNCTIONS
+from pypto.lint.nodes import Class, Expr, Function, Type
 from pypto.lint.rule import Rule, RuleSet
 from pypto.lint.scope import canonical
 from pypto.lint.tokens import tokenize
-from pypto.lint.walk import Walk
 
 __all__ = ["HOST", "RULES"]
 
@@ -28,6 +30,11 @@ _RULES = (
         "standard-library",
         "std:: names, libc functions and headers of neither",
         "device code links with no C or C++ library; AscendC::Std has what there is",
+    ),
+    Rule(
+        "variable-length-array",
+        "arrays of a length that is known only when the kernel runs",
+        "they are no part of C++, and the stack of a core is small and of fixed size",
     ),
     Rule("exception", "throw, try and catch", "device code cannot unwind its stack"),
     Rule("virtual-function", "virtual functions", "device code has no tables of functions"),
@@ -71,7 +78,7 @@ _HEADERS = re.compile(
 )
 
 
-def _word(walk: Walk, found: nodes.Word) -> None:
+def _word(walk: Context, found: nodes.Word) -> None:
     if found.word in ("new", "delete"):
         _heap(walk, found, f"'{found.word}'")
     elif found.word == "throw":
@@ -92,12 +99,12 @@ def _word(walk: Walk, found: nodes.Word) -> None:
         )
 
 
-def _heap(walk: Walk, found: nodes.Expr, what: str) -> None:
+def _heap(walk: Context, found: nodes.Expr, what: str) -> None:
     help = "take buffers from TPipe::InitBuffer, or pass global memory from the host"
     walk.report("dynamic-allocation", found.at, found.end, f"{what} needs a heap", help)
 
 
-def _call(walk: Walk, found: nodes.Call) -> None:
+def _call(walk: Context, found: nodes.Call) -> None:
     callee = found.callee
     if not isinstance(callee, nodes.Name):
         return
@@ -117,11 +124,11 @@ def _call(walk: Walk, found: nodes.Call) -> None:
         )
 
 
-def _name(walk: Walk, found: nodes.Name) -> None:
+def _name(walk: Context, found: nodes.Name) -> None:
     _standard(walk, found.name, found.at, found.end)
 
 
-def _standard(walk: Walk, name: str, at: int, end: int) -> None:
+def _standard(walk: Context, name: str, at: int, end: int) -> None:
     if name.startswith("std::") and canonical(name) not in ("int32_t", "uint32_t", "uint64_t"):
         walk.report(
             "standard-library",
@@ -132,7 +139,7 @@ def _standard(walk: Walk, name: str, at: int, end: int) -> None:
         )
 
 
-def _cast(walk: Walk, found: nodes.Cast) -> None:
+def _cast(walk: Context, found: nodes.Cast) -> None:
     if found.word == "dynamic_cast":
         walk.report(
             "rtti",
@@ -145,36 +152,43 @@ def _cast(walk: Walk, found: nodes.Cast) -> None:
         _double(walk, found.at, found.end, "a conversion to double")
 
 
-def _double(walk: Walk, at: int, end: int, what: str) -> None:
+def _double(walk: Context, at: int, end: int, what: str) -> None:
     walk.report("double-arithmetic", at, end, f"{what}", "compute in float: 0.5f, not 0.5")
 
 
-def _binary(walk: Walk, found: nodes.Binary) -> None:
+def _binary(walk: Context, found: nodes.Binary) -> None:
     if found.op not in ("+", "-", "*", "/", "+=", "-=", "*=", "/=", "<", ">", "<=", ">="):
         return
     kind = walk.type(found.left), walk.type(found.right)
     if any(one is not None and one.name == "double" and not one.pointers for one in kind):
-        if walk.fold(found) is None and not _inside_double(walk, found):
+        if not _is_constant_value(walk, found) and not _inside_double(walk, found):
             _double(walk, found.at, found.end, "arithmetic in double")
 
 
-def _inside_double(walk: Walk, found: nodes.Binary) -> bool:
+def _is_constant_value(walk: Context, found: nodes.Binary) -> bool:
+    """Whether the compiler computes ``found``: a constant in the initialiser of a constant."""
+    return walk.fixed > 0 and walk.fold(found) is not None
+
+
+def _inside_double(walk: Context, found: nodes.Binary) -> bool:
     """Whether an operand has been reported for the same reason."""
     return any(
         isinstance(one, nodes.Binary)
         and (kind := walk.type(one)) is not None
         and kind.name == "double"
-        and walk.fold(one) is None
+        and not _is_constant_value(walk, one)
         for one in (found.left, found.right)
     )
 
 
-def _declaration(walk: Walk, found: nodes.Declaration) -> None:
+def _declaration(walk: Context, found: nodes.Declaration) -> None:
     first = found.items[0].type
     _standard(walk, first.name, first.at, first.end)
     if canonical(first.name) == "double" and not first.pointers:
         if not (first.const or "constexpr" in found.specifiers):
             _double(walk, first.at, first.end, f"'{found.items[0].name}' is a double")
+    for item in found.items:
+        _variable(walk, found, item)
     marks = found.specifiers
     if "constexpr" in marks or (first.const and not first.pointers):
         return
@@ -190,7 +204,37 @@ def _declaration(walk: Walk, found: nodes.Declaration) -> None:
         )
 
 
-def _try(walk: Walk, found: nodes.Try) -> None:
+def _variable(walk: Context, found: nodes.Declaration, item: nodes.Declarator) -> None:
+    made = walk.find(item.name)
+    if made is None or made.type is None or walk.function is None:
+        return
+    if item.type.name == "auto" and made.type.name == "double":
+        if not (made.type.pointers or made.fixed):
+            _double(walk, item.at, item.at, f"'{item.name}' is a double")
+    for size in item.dims:
+        if size is not None and _varies(walk, size):
+            walk.report(
+                "variable-length-array",
+                size.at,
+                size.end,
+                f"the length of '{item.name}' is no constant",
+                "make it as long as it may become, by a constexpr number",
+            )
+
+
+def _varies(walk: Context, size: Expr) -> bool:
+    """Whether a value is known only when the kernel runs."""
+    if isinstance(size, nodes.Call):
+        return isinstance(size.callee, nodes.Name) and canonical(size.callee.name) in FUNCTIONS
+    if not isinstance(size, nodes.Name):
+        return any(_varies(walk, one) for one in children(size))
+    made = walk.find(size.name)
+    if made is None or made.value is not None or made.kind not in ("parameter", "local"):
+        return False
+    return not made.fixed or (made.init is not None and _varies(walk, made.init))
+
+
+def _try(walk: Context, found: nodes.Try) -> None:
     walk.report(
         "exception",
         found.at,
@@ -200,7 +244,7 @@ def _try(walk: Walk, found: nodes.Try) -> None:
     )
 
 
-def _function(walk: Walk, made: Function) -> None:
+def _function(walk: Context, made: Function) -> None:
     if "virtual" in made.marks:
         at = made.marks["virtual"]
         walk.report(
@@ -228,23 +272,27 @@ def _function(walk: Walk, made: Function) -> None:
             )
 
 
-def _parameter(walk: Walk, name: str, kind: Type) -> None:
+def _parameter(walk: Context, name: str, kind: Type) -> None:
     _standard(walk, kind.name, kind.at, kind.end)
     if canonical(kind.name) == "double" and not kind.pointers:
         _double(walk, kind.at, kind.end, f"'{name}' is a double")
 
 
-def _class(walk: Walk, owner: Class) -> None:
+def _class(walk: Context, owner: Class) -> None:
     for base in owner.bases:
         _standard(walk, base.name, base.at, base.end)
 
 
-def _done(walk: Walk) -> None:
+def _done(walk: Context) -> None:
+    for at, name in walk.file.used:
+        if name == "std":
+            name = "std::"  # all of it
+        _standard(walk, name, at, at)
     _directives(walk)
     _recursion(walk)
 
 
-def _directives(walk: Walk) -> None:
+def _directives(walk: Context) -> None:
     for offset, text in walk.tokens.directives:
         at = -1 - offset  # no word: the place of the line itself
         words = text.lstrip("# \t").split(None, 1)
@@ -288,7 +336,7 @@ def _is_constant(rest: str) -> bool:
     return len(body) <= 1 and all(k == "number" for k, _ in body)
 
 
-def _recursion(walk: Walk) -> None:
+def _recursion(walk: Context) -> None:
     """A cycle of calls, reported once, at the call that closes it."""
     state: dict[Function, int] = {}
     closed: set[tuple[Function, Function]] = set()

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from pypto.lint import nodes
+from pypto.lint.context import Context
 from pypto.lint.flow import Flow, Frame, Key, Path
 from pypto.lint.nodes import Type
 from pypto.lint.rule import Rule, RuleSet
 from pypto.lint.scope import Variable, canonical
 from pypto.lint.site import BUFFERS, Site
-from pypto.lint.walk import Walk
 
 __all__ = ["RULES"]
 
@@ -41,7 +41,7 @@ _RULES = (
 )
 
 
-def _call(walk: Walk, found: nodes.Call) -> None:
+def _call(walk: Context, found: nodes.Call) -> None:
     callee = found.callee
     if not isinstance(callee, nodes.Member):
         return
@@ -53,7 +53,7 @@ def _call(walk: Walk, found: nodes.Call) -> None:
         _made(walk, found)
 
 
-def _made(walk: Walk, found: nodes.Call) -> None:
+def _made(walk: Context, found: nodes.Call) -> None:
     variable = walk.field_of(found.args[0])
     sizes = [walk.fold(value) for value in found.args[1:]]
     number = sizes[0] if len(sizes) == 2 else 1
@@ -77,14 +77,14 @@ def _made(walk: Walk, found: nodes.Call) -> None:
 # --- made and used ---
 
 
-def _done(walk: Walk) -> None:
+def _done(walk: Context) -> None:
     _uses(walk)
     for kernel in walk.file.functions:
         if "__global__" in kernel.marks:
             _sum(walk, kernel)
 
 
-def _uses(walk: Walk) -> None:
+def _uses(walk: Context) -> None:
     inits = [site.variable for site in walk.sites.values() if site.kind == "InitBuffer"]
     made = set(inits)
     unknown = any(variable is None for variable in inits)
@@ -111,7 +111,7 @@ def _uses(walk: Walk) -> None:
             )
 
 
-def _declaration(walk: Walk, found: nodes.Declaration) -> None:
+def _declaration(walk: Context, found: nodes.Declaration) -> None:
     for item in found.items:
         kind = item.type
         if canonical(kind.name) in BUFFERS and not (kind.pointers or kind.reference):
@@ -120,20 +120,20 @@ def _declaration(walk: Walk, found: nodes.Declaration) -> None:
                 walk.buffers[variable] = []
 
 
-def _name(walk: Walk, found: nodes.Name) -> None:
+def _name(walk: Context, found: nodes.Name) -> None:
     variable = walk.find(found.name)
     if variable is not None and variable in walk.buffers:
         walk.buffers[variable].append("used")
 
 
-def _member(walk: Walk, found: nodes.Member) -> None:
+def _member(walk: Context, found: nodes.Member) -> None:
     if isinstance(found.base, nodes.Name):
         variable = walk.field_of(found)
         if variable is not None and variable in walk.buffers:
             walk.buffers[variable].append("used")
 
 
-def _argument(walk: Walk, found: nodes.Call) -> None:
+def _argument(walk: Context, found: nodes.Call) -> None:
     """A buffer that is an argument was counted as used: InitBuffer's first is not."""
     callee = found.callee
     init = isinstance(callee, nodes.Member) and callee.name == "InitBuffer"
@@ -146,7 +146,7 @@ def _argument(walk: Walk, found: nodes.Call) -> None:
                     walk.buffers[variable].append("passed")
 
 
-def _called(walk: Walk, found: nodes.Call) -> None:
+def _called(walk: Context, found: nodes.Call) -> None:
     _argument(walk, found)
     _call(walk, found)
 
@@ -167,7 +167,7 @@ def _position(variable: Variable) -> str | None:
 class _Sums:
     """Bytes by memory and buffers by position, as InitBuffer calls come."""
 
-    def __init__(self, walk: Walk) -> None:
+    def __init__(self, walk: Context) -> None:
         self.walk = walk
         limits = walk.target.limits
         self.memories = {p: name for name, all_ in limits["positions"].items() for p in all_}
@@ -226,7 +226,7 @@ class _Sums:
             self.walk.report(rule, site.node.at, site.node.end, message, help)
 
 
-def _sum(walk: Walk, kernel: nodes.Function) -> None:
+def _sum(walk: Context, kernel: nodes.Function) -> None:
     flow = Flow(walk, _Sums(walk).apply, "")
     flow.run(kernel)
 

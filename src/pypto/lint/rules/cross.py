@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from pypto.lint.calls import Called
+from pypto.lint.context import Context
 from pypto.lint.nodes import Function
 from pypto.lint.rule import Rule, RuleSet
-from pypto.lint.walk import Walk
 
 __all__ = ["RULES"]
 
@@ -18,13 +18,13 @@ _RULES = (
 )
 
 
-def _done(walk: Walk) -> None:
+def _done(walk: Context) -> None:
     for kernel in walk.file.functions:
         if "__global__" in kernel.marks:
             _pairs(walk, _reached(walk, kernel))
 
 
-def _reached(walk: Walk, kernel: Function) -> list[Called]:
+def _reached(walk: Context, kernel: Function) -> list[Called]:
     """All calls that ``kernel`` leads to."""
     calls: list[Called] = []
     seen = {kernel}
@@ -38,7 +38,7 @@ def _reached(walk: Walk, kernel: Function) -> list[Called]:
     return calls
 
 
-def _pairs(walk: Walk, calls: list[Called]) -> None:
+def _pairs(walk: Context, calls: list[Called]) -> None:
     sets: dict[int, Called] = {}
     waits: dict[int, Called] = {}
     for one in calls:

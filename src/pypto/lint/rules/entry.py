@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Hashable, Mapping
+from dataclasses import dataclass, field
+
 from pypto.lint import nodes
-from pypto.lint.calls import Called
+from pypto.lint.calls import Called, forwarded
+from pypto.lint.context import Context
 from pypto.lint.interface import ENTRIES, element
-from pypto.lint.nodes import Expr, Function, Type
+from pypto.lint.nodes import Expr, Function, Template, Type
 from pypto.lint.rule import Rule, RuleSet
 from pypto.lint.scope import SIZES, canonical
-from pypto.lint.walk import Walk
 
 __all__ = ["RULES"]
 
@@ -61,7 +64,7 @@ _CROSS = frozenset(("SyncAll", "CrossCoreSetFlag", "CrossCoreWaitFlag", "IBSet",
 _NAMES = {"AIV": "a vector core", "AIC": "a cube core"}
 
 
-def _function(walk: Walk, made: Function) -> None:
+def _function(walk: Context, made: Function) -> None:
     if "__global__" not in made.marks:
         return
     _form(walk, made)
@@ -76,7 +79,7 @@ def _function(walk: Walk, made: Function) -> None:
             )
 
 
-def _form(walk: Walk, made: Function) -> None:
+def _form(walk: Context, made: Function) -> None:
     at = made.at
     help = f'write extern "C" __global__ __vector__ void {made.name}(...), or another kind'
     if made.owner:
@@ -120,7 +123,7 @@ def _old_kind(made: Function) -> frozenset[str] | None:
     return None
 
 
-def _passes(walk: Walk, kind: Type) -> bool:
+def _passes(walk: Context, kind: Type) -> bool:
     name = canonical(kind.name)
     if kind.reference:
         return False
@@ -145,7 +148,7 @@ def _passes(walk: Walk, kind: Type) -> bool:
     )
 
 
-def _declaration(walk: Walk, found: nodes.Declaration) -> None:
+def _declaration(walk: Context, found: nodes.Declaration) -> None:
     first = found.items[0].type
     inside = walk.function is not None
     if canonical(first.name) == "TPipe" and not inside and not (first.pointers or first.reference):
@@ -161,12 +164,33 @@ def _declaration(walk: Walk, found: nodes.Declaration) -> None:
 # --- what each kernel reaches ---
 
 
-def _done(walk: Walk) -> None:
-    seen: set[tuple[Function, frozenset[str], bool]] = set()
+@dataclass(slots=True)
+class _Reach:
+    """How a function is reached: from which kernel, on which cores, and with what arguments."""
+
+    kernel: Function
+    cores: frozenset[str]
+    parted: Expr | None = None
+    types: Mapping[str, Type] = field(default_factory=dict)
+    numbers: Mapping[str, int] = field(default_factory=dict)
+
+    def key(self) -> Hashable:
+        types = tuple((name, str(found)) for name, found in self.types.items())
+        return self.cores, self.parted is not None, types, tuple(self.numbers.items())
+
+    def meant(self, found: Template) -> str:
+        """The name of an event or a pipe, template parameters replaced."""
+        if not isinstance(found, Type | nodes.Name):
+            return ""
+        return self.types[found.name].name if found.name in self.types else found.name
+
+
+def _done(walk: Context) -> None:
+    seen: set[Hashable] = set()
     reported: set[int] = set()
     for made in walk.file.functions:
         if "__global__" in made.marks:
-            _follow(walk, made, _cores(made), made, None, seen, reported)
+            _follow(walk, made, _Reach(made, _cores(made)), seen, reported)
 
 
 def _cores(made: Function) -> frozenset[str]:
@@ -182,30 +206,26 @@ def _cores(made: Function) -> frozenset[str]:
 
 
 def _follow(
-    walk: Walk,
-    made: Function,
-    cores: frozenset[str],
-    kernel: Function,
-    parted: Expr | None,
-    seen: set[tuple[Function, frozenset[str], bool]],
-    reported: set[int],
+    walk: Context, made: Function, reach: _Reach, seen: set[Hashable], reported: set[int]
 ) -> None:
-    if (made, cores, parted is not None) in seen:
+    if (made, reach.key()) in seen:
         return
-    seen.add((made, cores, parted is not None))
+    seen.add((made, reach.key()))
     for one in walk.facts[made].calls:
-        here = cores - {"AIC" if one.core == "AIV" else "AIV"} if one.core else cores
-        if not here & {"AIC", "AIV"}:
+        cores = reach.cores - {"AIC" if one.core == "AIV" else "AIV"} if one.core else reach.cores
+        if not cores & {"AIC", "AIV"}:
             continue
-        why = parted or one.parted
+        parted = reach.parted or one.parted
+        here = _Reach(reach.kernel, cores, parted, reach.types, reach.numbers)
         if one.function is not None:
-            _follow(walk, one.function, here, kernel, why, seen, reported)
+            here.types, here.numbers = forwarded(one, reach.types, reach.numbers)
+            _follow(walk, one.function, here, seen, reported)
         elif one.node.at not in reported:
-            if _check(walk, one, here, kernel) or _meets(walk, one, why):
+            if _check(walk, one, here) or _meets(walk, one, parted):
                 reported.add(one.node.at)
 
 
-def _meets(walk: Walk, one: Called, parted: Expr | None) -> bool:
+def _meets(walk: Context, one: Called, parted: Expr | None) -> bool:
     if one.name != "SyncAll" or parted is None:
         return False
     line = walk.tokens.place(parted.at)[0]
@@ -219,16 +239,17 @@ def _meets(walk: Walk, one: Called, parted: Expr | None) -> bool:
     return True
 
 
-def _check(walk: Walk, one: Called, cores: frozenset[str], kernel: Function) -> bool:
+def _check(walk: Context, one: Called, reach: _Reach) -> bool:
     """Report what ``one`` may not do on these cores; whether there was something."""
+    cores = reach.cores
     if one.name in _CROSS:
-        return _synchronises(walk, one, cores, kernel)
+        return _synchronises(walk, one, reach)
     if one.name in ("SetFlag", "WaitFlag", "FetchEventID", "AllocEventID", "ReleaseEventID"):
-        return _event(walk, one, cores)
+        return _event(walk, one, reach)
     if not isinstance(one.node.callee, nodes.Name):
         return False
     if one.name == "PipeBarrier":
-        return _pipe(walk, one)
+        return _pipe(walk, one, reach)
     forms = walk.interface.forms.get(one.name)
     if not forms or one.node.callee.name in walk.functions:
         return False
@@ -242,13 +263,15 @@ def _check(walk: Walk, one: Called, cores: frozenset[str], kernel: Function) -> 
     both = core in cores
     message = f"{one.name} belongs to {_NAMES[core]}, but {_NAMES[other]} runs this"
     test = "ASCEND_IS_AIV" if core == "AIV" else "ASCEND_IS_AIC"
-    help = f"put it under 'if {test}'" if both else f"kernel '{kernel.name}' needs another kind"
+    help = (
+        f"put it under 'if {test}'" if both else f"kernel '{reach.kernel.name}' needs another kind"
+    )
     walk.report("wrong-core", one.node.at, one.node.end, message, help)
     return True
 
 
-def _synchronises(walk: Walk, one: Called, cores: frozenset[str], kernel: Function) -> bool:
-    node = one.node
+def _synchronises(walk: Context, one: Called, reach: _Reach) -> bool:
+    node, cores = one.node, reach.cores
     if "mix" not in cores:
         kind = "__vector__" if "AIV" in cores else "__cube__"
         mix = "__mix__(0, 1)" if "AIV" in cores else "__mix__(1, 0)"
@@ -256,15 +279,15 @@ def _synchronises(walk: Walk, one: Called, cores: frozenset[str], kernel: Functi
             "sync-all-kind",
             node.at,
             node.end,
-            f"{one.name} in kernel '{kernel.name}', which is {kind}",
+            f"{one.name} in kernel '{reach.kernel.name}', which is {kind}",
             f"mark the kernel {mix}: then its cores can wait for one another",
         )
         return True
     if one.name == "SyncAll":
         return _all_cores(walk, one, cores)
     if one.name == "CrossCoreWaitFlag" or one.name == "CrossCoreSetFlag":
-        number = walk.fold(node.args[0]) if node.args else None
-        if isinstance(number, int) and not 0 <= number <= 10:
+        number = _flag_number(walk, one, reach.numbers)
+        if number is not None and not 0 <= number <= 10:
             walk.report(
                 "sync-flag-number",
                 node.args[0].at,
@@ -276,7 +299,16 @@ def _synchronises(walk: Walk, one: Called, cores: frozenset[str], kernel: Functi
     return False
 
 
-def _all_cores(walk: Walk, one: Called, cores: frozenset[str]) -> bool:
+def _flag_number(walk: Context, one: Called, numbers: Mapping[str, int]) -> int | None:
+    """Which flag a call is about: a constant, or a parameter that stands for one."""
+    value = one.node.args[0] if one.node.args else None
+    if isinstance(value, nodes.Name) and value.name in numbers:
+        return numbers[value.name]
+    known = None if value is None else walk.fold(value)
+    return known if isinstance(known, int) else None
+
+
+def _all_cores(walk: Context, one: Called, cores: frozenset[str]) -> bool:
     args = one.node.callee.args if isinstance(one.node.callee, nodes.Name) else None
     only = walk.fold(args[0]) if args else 1
     if isinstance(only, int) and not only and not {"AIC", "AIV"} <= cores:
@@ -300,18 +332,18 @@ def _all_cores(walk: Walk, one: Called, cores: frozenset[str]) -> bool:
     return False
 
 
-def _event(walk: Walk, one: Called, cores: frozenset[str]) -> bool:
+def _event(walk: Context, one: Called, reach: _Reach) -> bool:
     args = one.node.callee.args if isinstance(one.node.callee, nodes.Name | nodes.Member) else None
     name = ""
-    if args and isinstance(args[0], Type):
-        name = args[0].name
-    elif one.node.args and isinstance(one.node.args[0], nodes.Name):
-        name = one.node.args[0].name
+    if args:
+        name = reach.meant(args[0])
+    elif one.node.args:
+        name = reach.meant(one.node.args[0])
     enum, _, event = name.removeprefix("AscendC::").rpartition("::")
     if enum != "HardEvent":
         return False
     events = walk.interface.events
-    for core in sorted(cores & {"AIC", "AIV"}):
+    for core in sorted(reach.cores & {"AIC", "AIV"}):
         if event not in events[core] and any(event in names for names in events.values()):
             walk.report(
                 "sync-event",
@@ -324,17 +356,18 @@ def _event(walk: Walk, one: Called, cores: frozenset[str]) -> bool:
     return False
 
 
-def _pipe(walk: Walk, one: Called) -> bool:
+def _pipe(walk: Context, one: Called, reach: _Reach) -> bool:
     callee = one.node.callee
     args = callee.args if isinstance(callee, nodes.Name) else None
     pipes = walk.target.instructions["PipeBarrier"].facts["pipes"]
-    if args and isinstance(args[0], Type) and args[0].name.startswith("PIPE_"):
-        if args[0].name not in pipes:
+    name = reach.meant(args[0]) if args else ""
+    if name.startswith("PIPE_"):
+        if name not in pipes:
             walk.report(
                 "sync-event",
                 one.node.at,
                 one.node.end,
-                f"there is no barrier of {args[0].name}",
+                f"there is no barrier of {name}",
                 f"use one of {', '.join(pipes)}",
             )
             return True

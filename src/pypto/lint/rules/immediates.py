@@ -6,11 +6,11 @@ from collections.abc import Mapping
 from typing import Any
 
 from pypto.lint import nodes
+from pypto.lint.context import Context
 from pypto.lint.match import Match, match, size_of
 from pypto.lint.nodes import Expr, Type
 from pypto.lint.rule import Rule, RuleSet
 from pypto.lint.types import TENSORS
-from pypto.lint.walk import Walk
 
 __all__ = ["RULES"]
 
@@ -23,7 +23,7 @@ _RULES = (
 )
 
 
-def _call(walk: Walk, found: nodes.Call) -> None:
+def _call(walk: Context, found: nodes.Call) -> None:
     matched = match(walk, found)
     if matched is not None:
         if matched.forms:
@@ -34,7 +34,7 @@ def _call(walk: Walk, found: nodes.Call) -> None:
             _struct(walk, struct, found.args)
 
 
-def _values(walk: Walk, matched: Match, found: nodes.Call) -> None:
+def _values(walk: Context, matched: Match, found: nodes.Call) -> None:
     name, form, kinds = matched.name, matched.form, matched.kinds
     facts = form.row.facts
     size = _widest(kinds)
@@ -74,7 +74,7 @@ def _stride(facts: Mapping[str, Any]) -> tuple[int, int]:
     return 0, (1 << int(facts["bits"])) - 1
 
 
-def _in_range(walk: Walk, value: Expr, known: int, what: str, low: int, high: int) -> None:
+def _in_range(walk: Context, value: Expr, known: int, what: str, low: int, high: int) -> None:
     if not low <= known <= high:
         walk.report(
             "immediate-range",
@@ -85,7 +85,7 @@ def _in_range(walk: Walk, value: Expr, known: int, what: str, low: int, high: in
         )
 
 
-def _count(walk: Walk, name: str, value: Expr, known: int, rule: str, size: int) -> None:
+def _count(walk: Context, name: str, value: Expr, known: int, rule: str, size: int) -> None:
     if rule.startswith("count >= "):
         low = int(rule.rpartition(" ")[2])
         _in_range(walk, value, known, f"count of {name}", low, (1 << 31) - 1)
@@ -105,27 +105,27 @@ def _count(walk: Walk, name: str, value: Expr, known: int, rule: str, size: int)
 # --- parameter structs ---
 
 
-def _brace(walk: Walk, found: nodes.Brace) -> None:
+def _brace(walk: Context, found: nodes.Brace) -> None:
     if found.type is not None:
         name = found.type.name.removeprefix("AscendC::")
         if name in walk.target.param_structs:
             _struct(walk, name, found.args)
 
 
-def _declaration(walk: Walk, found: nodes.Declaration) -> None:
+def _declaration(walk: Context, found: nodes.Declaration) -> None:
     for item in found.items:
         name = item.type.name.removeprefix("AscendC::")
         if name in walk.target.param_structs and item.style in ("{", "(") and not item.dims:
             _struct(walk, name, item.init)
 
 
-def _struct(walk: Walk, name: str, args: list[Expr]) -> None:
+def _struct(walk: Context, name: str, args: list[Expr]) -> None:
     fields = walk.target.param_structs[name]
     for (field, facts), value in zip(fields.items(), args, strict=False):
         _field(walk, name, field, facts, value)
 
 
-def _field(walk: Walk, name: str, field: str, facts: Mapping[str, Any], value: Expr) -> None:
+def _field(walk: Context, name: str, field: str, facts: Mapping[str, Any], value: Expr) -> None:
     known = walk.fold(value)
     if not isinstance(known, int):
         return
@@ -144,7 +144,7 @@ def _field(walk: Walk, name: str, field: str, facts: Mapping[str, Any], value: E
         _in_range(walk, value, known, f"{name}.{field} ({facts['unit']})", *facts["range"])
 
 
-def _assigned(walk: Walk, found: nodes.Binary) -> None:
+def _assigned(walk: Context, found: nodes.Binary) -> None:
     left = found.left
     if found.op == "=" and isinstance(left, nodes.Member):
         kind = walk.type(left.base)
@@ -162,4 +162,5 @@ RULES = RuleSet(
         nodes.Declaration: _declaration,
         nodes.Binary: _assigned,
     },
+    values=True,
 )

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 
 from pypto.lint import nodes
+from pypto.lint.context import Context
 from pypto.lint.interface import Form, element
 from pypto.lint.match import Match, match, roles_of
 from pypto.lint.nodes import Expr, Type
 from pypto.lint.rule import Rule, RuleSet
 from pypto.lint.types import element_of
-from pypto.lint.walk import Walk
 
 __all__ = ["RULES"]
 
@@ -43,7 +43,7 @@ _RULES = (
 )
 
 
-def _call(walk: Walk, found: nodes.Call) -> None:
+def _call(walk: Context, found: nodes.Call) -> None:
     matched = match(walk, found)
     if matched is None:
         return
@@ -72,7 +72,7 @@ def _other_form(name: str, found: nodes.Call) -> bool:
     }.get(name, ())
 
 
-def _wrong_count(walk: Walk, name: str, found: nodes.Call, forms: Iterable[Form]) -> None:
+def _wrong_count(walk: Context, name: str, found: nodes.Call, forms: Iterable[Form]) -> None:
     calls = dict.fromkeys(str(form["call"]) for one in forms for form in one.row.forms.values())
     walk.report(
         "argument-count",
@@ -84,7 +84,7 @@ def _wrong_count(walk: Walk, name: str, found: nodes.Call, forms: Iterable[Form]
     )
 
 
-def _templates(walk: Walk, matched: Match, found: nodes.Call) -> None:
+def _templates(walk: Context, matched: Match, found: nodes.Call) -> None:
     callee = found.callee
     given = len(callee.args or ()) if isinstance(callee, nodes.Name) else 0
     needed = min(form.templates for form in matched.forms)
@@ -99,7 +99,7 @@ def _templates(walk: Walk, matched: Match, found: nodes.Call) -> None:
         )
 
 
-def _types(walk: Walk, matched: Match, found: nodes.Call) -> None:
+def _types(walk: Context, matched: Match, found: nodes.Call) -> None:
     reasons = []
     for form in matched.forms:
         if not form.row.dtypes:
@@ -147,7 +147,7 @@ def _accepts(form: Form, given: Mapping[str, str], row: tuple[str, ...]) -> bool
     return True
 
 
-def _modes(walk: Walk, matched: Match, found: nodes.Call, form: Form) -> None:
+def _modes(walk: Context, matched: Match, found: nodes.Call, form: Form) -> None:
     given = _given(form, matched.kinds)
     roles = roles_of(form, len(matched.kinds))
     name = matched.name
@@ -172,14 +172,14 @@ def _modes(walk: Walk, matched: Match, found: nodes.Call, form: Form) -> None:
             )
 
 
-def _mode(walk: Walk, rule: str, value: Expr, modes: tuple[str, ...], what: str) -> None:
-    if not (isinstance(value, nodes.Name) and "::" in value.name) or not modes:
+def _mode(walk: Context, rule: str, value: Expr, modes: tuple[str, ...], what: str) -> None:
+    if not isinstance(value, nodes.Name) or not modes:
         return
-    mode = value.name.rpartition("::")[2]
+    mode = walk.named(value.name).rpartition("::")[2]
     if mode not in modes and mode in {m for names in walk.target.enums.values() for m in names}:
         walk.report(
             rule, value.at, value.end, f"{what} has no mode {mode}", f"use {', '.join(modes)}"
         )
 
 
-RULES = RuleSet(_RULES, {nodes.Call: _call})
+RULES = RuleSet(_RULES, {nodes.Call: _call}, values=True)

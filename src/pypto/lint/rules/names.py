@@ -5,12 +5,12 @@ from __future__ import annotations
 import difflib
 
 from pypto.lint import nodes
+from pypto.lint.context import Context
 from pypto.lint.interface import CONSTANTS, FUNCTIONS, METHODS, NAMES_OF_TYPES
 from pypto.lint.nodes import Class, Function, Template, Type
 from pypto.lint.rule import Rule, RuleSet
 from pypto.lint.rules.banned import HOST
 from pypto.lint.scope import canonical
-from pypto.lint.walk import Walk
 from pypto.lint.words import BUILT_IN
 
 __all__ = ["RULES"]
@@ -41,7 +41,7 @@ def _near(name: str, known: set[str]) -> str:
     return f"did you mean '{found[0]}'?" if found else "declare it, or write it with other names"
 
 
-def _call(walk: Walk, found: nodes.Call) -> None:
+def _call(walk: Context, found: nodes.Call) -> None:
     callee = found.callee
     if isinstance(callee, nodes.Member):
         _method(walk, callee)
@@ -57,7 +57,7 @@ def _call(walk: Walk, found: nodes.Call) -> None:
         )
 
 
-def _known_call(walk: Walk, name: str) -> bool:
+def _known_call(walk: Context, name: str) -> bool:
     if walk.find(name) is not None or name.startswith("std::"):
         return True
     if "::" in name and name.split("::")[0] in (*walk.file.namespaces, "Std"):
@@ -77,7 +77,7 @@ def _known_call(walk: Walk, name: str) -> bool:
     )
 
 
-def _method(walk: Walk, callee: nodes.Member) -> None:
+def _method(walk: Context, callee: nodes.Member) -> None:
     base = walk.type(callee.base)
     if base is None:
         if callee.name not in _ALL_METHODS and not _any_member(walk, callee.name):
@@ -100,11 +100,11 @@ def _method(walk: Walk, callee: nodes.Member) -> None:
         )
 
 
-def _any_member(walk: Walk, name: str) -> bool:
+def _any_member(walk: Context, name: str) -> bool:
     return name in walk.functions or any(name in names for names in walk.in_class.values())
 
 
-def _name(walk: Walk, found: nodes.Name) -> None:
+def _name(walk: Context, found: nodes.Name) -> None:
     name = found.name
     if walk.find(name) is not None or name in CONSTANTS:
         return
@@ -117,7 +117,7 @@ def _name(walk: Walk, found: nodes.Name) -> None:
         _member(walk, enum, member, members, found.at, found.end)
 
 
-def _plain(walk: Walk, found: nodes.Name) -> None:
+def _plain(walk: Context, found: nodes.Name) -> None:
     name = found.name
     known = name in walk.functions or name in NAMES_OF_TYPES or name in walk.file.classes
     if not known and name not in BUILT_IN and not name.startswith("__"):
@@ -127,14 +127,16 @@ def _plain(walk: Walk, found: nodes.Name) -> None:
         )
 
 
-def _member(walk: Walk, enum: str, member: str, members: frozenset[str], at: int, end: int) -> None:
+def _member(
+    walk: Context, enum: str, member: str, members: frozenset[str], at: int, end: int
+) -> None:
     if member not in members:
         walk.report(
             "unknown-name", at, end, f"{enum} has no '{member}'", _near(member, set(members))
         )
 
 
-def _type(walk: Walk, found: Type | None, known: frozenset[str] = frozenset()) -> None:
+def _type(walk: Context, found: Type | None, known: frozenset[str] = frozenset()) -> None:
     if found is None:
         return
     name = canonical(found.name)
@@ -157,7 +159,7 @@ def _type(walk: Walk, found: Type | None, known: frozenset[str] = frozenset()) -
     )
 
 
-def _known_type(walk: Walk, name: str) -> bool:
+def _known_type(walk: Context, name: str) -> bool:
     first = name.split()[0] if name else ""
     if first in BUILT_IN or name in NAMES_OF_TYPES or name in walk.target.param_structs:
         return True
@@ -173,43 +175,43 @@ def _known_type(walk: Walk, name: str) -> bool:
     return "::" in name and any(head in names for names in owners)
 
 
-def _argument(walk: Walk, found: Template, known: frozenset[str]) -> None:
+def _argument(walk: Context, found: Template, known: frozenset[str]) -> None:
     """A template argument that reads as a type may be a constant."""
     if isinstance(found, Type) and not (found.name in CONSTANTS and found.args is None):
         _type(walk, found, known)
 
 
-def _declaration(walk: Walk, found: nodes.Declaration) -> None:
+def _declaration(walk: Context, found: nodes.Declaration) -> None:
     _type(walk, found.items[0].type)
 
 
-def _cast(walk: Walk, found: nodes.Cast) -> None:
+def _cast(walk: Context, found: nodes.Cast) -> None:
     _type(walk, found.type)
 
 
-def _brace(walk: Walk, found: nodes.Brace) -> None:
+def _brace(walk: Context, found: nodes.Brace) -> None:
     _type(walk, found.type)
 
 
-def _arguments(walk: Walk, found: nodes.Call) -> None:
+def _arguments(walk: Context, found: nodes.Call) -> None:
     callee = found.callee
     if isinstance(callee, nodes.Name | nodes.Member):
         for one in callee.args or ():
             _argument(walk, one, frozenset())
 
 
-def _called(walk: Walk, found: nodes.Call) -> None:
+def _called(walk: Context, found: nodes.Call) -> None:
     _call(walk, found)
     _arguments(walk, found)
 
 
-def _function(walk: Walk, made: Function) -> None:
+def _function(walk: Context, made: Function) -> None:
     _type(walk, made.result)
     for one in made.parameters:
         _type(walk, one.type)
 
 
-def _class(walk: Walk, owner: Class) -> None:
+def _class(walk: Context, owner: Class) -> None:
     templates = frozenset(one.name for one in owner.templates or ())
     for base in owner.bases:
         _type(walk, base, templates)

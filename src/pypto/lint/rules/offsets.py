@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from pypto.lint import nodes
+from pypto.lint.context import Context
 from pypto.lint.nodes import Expr
 from pypto.lint.rule import Rule, RuleSet
 from pypto.lint.scope import Variable
-from pypto.lint.walk import Walk
 
 __all__ = ["RULES"]
 
@@ -22,13 +22,13 @@ _LIMITS = {"int32_t": 1 << 31, "uint32_t": 1 << 32}
 _SMALL = {"bool": 1, "int8_t": 1 << 7, "uint8_t": 255, "int16_t": 1 << 15, "uint16_t": 65535}
 
 
-def _index(walk: Walk, found: nodes.Index) -> None:
+def _index(walk: Context, found: nodes.Index) -> None:
     base = walk.type(found.base)
     if base is not None and (base.name == "GlobalTensor" or base.space == "__gm__"):
         _check(walk, found.index)
 
 
-def _call(walk: Walk, found: nodes.Call) -> None:
+def _call(walk: Context, found: nodes.Call) -> None:
     callee = found.callee
     if isinstance(callee, nodes.Member) and found.args:
         if callee.name in ("GetValue", "SetValue", "GetPhyAddr"):
@@ -44,7 +44,7 @@ def _call(walk: Walk, found: nodes.Call) -> None:
             _check(walk, found.args[0])
 
 
-def _check(walk: Walk, offset: Expr) -> None:
+def _check(walk: Context, offset: Expr) -> None:
     product = _overflowing(walk, offset, set())
     if product is not None:
         kind = walk.type(product)
@@ -59,7 +59,7 @@ def _check(walk: Walk, offset: Expr) -> None:
         )
 
 
-def _overflowing(walk: Walk, value: Expr, seen: set[Variable]) -> Expr | None:
+def _overflowing(walk: Context, value: Expr, seen: set[Variable]) -> Expr | None:
     """A product of 32 bits in ``value``, or in what its variables are made from, that can wrap."""
     if isinstance(value, nodes.Name):
         made = walk.find(value.name)
@@ -80,7 +80,7 @@ def _overflowing(walk: Walk, value: Expr, seen: set[Variable]) -> Expr | None:
     return None
 
 
-def _wraps(walk: Walk, product: nodes.Binary) -> bool:
+def _wraps(walk: Context, product: nodes.Binary) -> bool:
     kind = walk.type(product)
     if kind is None or kind.name not in _LIMITS or walk.fold(product) is not None:
         return False
@@ -92,7 +92,7 @@ def _wraps(walk: Walk, product: nodes.Binary) -> bool:
     return left * right >= _LIMITS[kind.name]
 
 
-def _most(walk: Walk, value: Expr) -> int:
+def _most(walk: Context, value: Expr) -> int:
     """A bound of the magnitude of ``value``."""
     known = walk.fold(value)
     if known is not None:
@@ -116,7 +116,7 @@ def _most(walk: Walk, value: Expr) -> int:
     return _of_type(walk, value)
 
 
-def _of_variable(walk: Walk, value: nodes.Name) -> int:
+def _of_variable(walk: Context, value: nodes.Name) -> int:
     """What a constant is made from, and what the condition of a loop allows."""
     made = walk.find(value.name)
     if made is None or made.kind != "local":
@@ -132,13 +132,13 @@ def _is(value: Expr, name: str) -> bool:
     return isinstance(value, nodes.Name) and value.name == name
 
 
-def _of_type(walk: Walk, value: Expr) -> int:
+def _of_type(walk: Context, value: Expr) -> int:
     kind = walk.type(value)
     name = "" if kind is None else kind.name
     return _SMALL.get(name, _LIMITS.get(name, 1 << 63))
 
 
-def _counts_tiles(walk: Walk, product: nodes.Binary) -> bool:
+def _counts_tiles(walk: Context, product: nodes.Binary) -> bool:
     """``i * size`` where a loop runs i below ``(n + size - 1) / size``: it stays below n + size."""
     for index, size in ((product.left, product.right), (product.right, product.left)):
         if not isinstance(index, nodes.Name):

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from pypto._record import Record
 from pypto.lint import nodes
+from pypto.lint.context import Context
 from pypto.lint.match import Match, match, size_of
 from pypto.lint.nodes import Expr
+from pypto.lint.places import Place, place_of
 from pypto.lint.rule import Rule, RuleSet
-from pypto.lint.scope import Variable
+from pypto.lint.scope import Variable, canonical
 from pypto.lint.site import Use
 from pypto.lint.types import TENSORS
-from pypto.lint.walk import Walk
 
 __all__ = ["RULES"]
 
@@ -34,18 +34,9 @@ _RULES = (
 
 _COUNTED = frozenset(("dst", "src", "src0", "src1"))
 _ELEMENTWISE = ("vector-", "cast", "move", "fill", "adv-math", "adv-activation")
-_MAKERS = frozenset(("AllocTensor", "DeQue", "Get"))
 
 
-class _Place(Record, eq=False):
-    """Bytes from the start of a buffer; ``more``: an offset that is not constant, as text."""
-
-    base: Variable
-    offset: int
-    more: str
-
-
-def _call(walk: Walk, found: nodes.Call) -> None:
+def _call(walk: Context, found: nodes.Call) -> None:
     matched = match(walk, found)
     if matched is None or not matched.forms:
         _passed(walk, found)
@@ -53,7 +44,7 @@ def _call(walk: Walk, found: nodes.Call) -> None:
     places = {}
     for role, value, kind in zip(matched.roles, found.args, matched.kinds, strict=True):
         if kind is not None and kind.name in TENSORS:
-            place = _place(walk, value)
+            place = place_of(walk, value)
             if place is not None:
                 places[role] = (place, value)
     if places:
@@ -64,64 +55,39 @@ def _call(walk: Walk, found: nodes.Call) -> None:
         _use(walk, place, count, matched.name, role, value)
 
 
-def _passed(walk: Walk, found: nodes.Call) -> None:
+def _passed(walk: Context, found: nodes.Call) -> None:
     """Tensors that a function of the text is given: they begin inside of their buffers."""
     target = walk.called(found.callee, len(found.args))
     for parameter, value in zip(target.parameters if target else (), found.args, strict=False):
         kind = walk.type(value)
-        place = _place(walk, value) if kind is not None and kind.name in TENSORS else None
+        place = place_of(walk, value) if kind is not None and kind.name in TENSORS else None
         if place is not None and target is not None:
             _use(walk, place, 0, target.name, parameter.name, value)
 
 
-def _use(walk: Walk, place: _Place, count: int, name: str, role: str, value: Expr) -> None:
-    source = _buffer(walk, place.base) if place.base.kind == "local" and not place.more else None
-    if source is not None:
-        walk.uses.append(Use(source, place.offset, count, name, role, value))
+def _use(walk: Context, place: Place, count: int, name: str, role: str, value: Expr) -> None:
+    buffer = _buffer(place)
+    if buffer is not None and not place.more:
+        walk.uses.append(Use(buffer, place.offset, count, name, role, value, walk.where()))
 
 
-def _place(walk: Walk, value: Expr) -> _Place | None:
-    if isinstance(value, nodes.Name):
-        made = walk.find(value.name)
-        if made is None or made.dims or made.changes:
-            return None
-        if made.kind == "local" and made.init is not None and not _is_made(made.init):
-            return _place(walk, made.init)
-        return _Place(made, 0, "")
-    if isinstance(value, nodes.Index):
-        inner = _place(walk, value.base)
-        if inner is None:
-            return None
-        index = walk.fold(value.index)
-        size = size_of(walk.type(value.base))
-        if isinstance(index, int) and size:
-            return _Place(inner.base, inner.offset + index * size, inner.more)
-        return _Place(inner.base, inner.offset, f"{inner.more}[{walk.text(value.index)}]")
-    if isinstance(value, nodes.Call) and isinstance(value.callee, nodes.Member):
-        if value.callee.name == "ReinterpretCast":
-            return _place(walk, value.callee.base)
-    return None
+def _buffer(place: Place) -> Variable | None:
+    """The queue or buffer that a place is counted from; None where it is not the start of one."""
+    kind = place.base.type
+    if kind is not None and canonical(kind.name) == "TBuf":
+        return place.base
+    return place.base.buffer if place.base.kind == "local" else None
 
 
-def _buffer(walk: Walk, tensor: Variable) -> Variable | None:
-    """The queue or buffer that a tensor is of, where it is the whole of one."""
-    init = tensor.init
-    if isinstance(init, nodes.Call) and isinstance(init.callee, nodes.Member) and _is_made(init):
-        return None if init.args else walk.field_of(init.callee.base)
-    return None
-
-
-def _is_made(init: Expr) -> bool:
-    callee = init.callee if isinstance(init, nodes.Call) else None
-    return isinstance(callee, nodes.Member) and callee.name in _MAKERS
-
-
-def _aligned(walk: Walk, matched: Match, places: dict[str, tuple[_Place, Expr]]) -> None:
+def _aligned(walk: Context, matched: Match, places: dict[str, tuple[Place, Expr]]) -> None:
     for one in matched.form.row.operands:
         if one.role not in places or one.space in ("GM", "scalar"):
             continue
         place, value = places[one.role]
-        known = place.base.kind == "local" and place.base.init is not None and not place.more
+        known = not place.more and (
+            _buffer(place) is not None
+            or (place.base.kind == "local" and place.base.init is not None)
+        )
         unit = _unit(one.align, size_of(walk.type(value)))
         if known and unit and place.offset % unit:
             walk.report(
@@ -145,7 +111,7 @@ def _unit(align: int | str | None, size: int) -> int:
 
 
 def _apart(
-    walk: Walk, matched: Match, found: nodes.Call, places: dict[str, tuple[_Place, Expr]]
+    walk: Context, matched: Match, found: nodes.Call, places: dict[str, tuple[Place, Expr]]
 ) -> None:
     if "dst" not in places:
         return
@@ -172,11 +138,11 @@ def _apart(
                 return
 
 
-def _overlaps(walk: Walk, found: nodes.Call, message: str, help: str) -> None:
+def _overlaps(walk: Context, found: nodes.Call, message: str, help: str) -> None:
     walk.report("operand-overlap", found.at, found.end, message, help)
 
 
-def _bytes(walk: Walk, matched: Match, found: nodes.Call, size: int) -> int:
+def _bytes(walk: Context, matched: Match, found: nodes.Call, size: int) -> int:
     """Bytes of an operand of ``count`` elements; 0 where that is not what the instruction does."""
     if "count" not in matched.roles or not matched.form.row.group.startswith(_ELEMENTWISE):
         return 0
@@ -187,25 +153,30 @@ def _bytes(walk: Walk, matched: Match, found: nodes.Call, size: int) -> int:
 # --- inside of buffers ---
 
 
-def _done(walk: Walk) -> None:
+def _done(walk: Context) -> None:
     sizes: dict[Variable, int | None] = {}
     for site in walk.sites.values():
         if site.kind == "InitBuffer" and site.variable is not None:
             before = sizes.get(site.variable, 0)
             known = None if before is None or site.bytes is None else max(before, site.bytes)
             sizes[site.variable] = known
+    reported: set[int] = set()
     for use in walk.uses:
         size = sizes.get(use.buffer)
+        if use.value.at in reported:
+            continue
         if size is not None and (use.offset >= size or use.offset + use.bytes > size):
             ends = f"ends at byte {use.offset + use.bytes}" if use.bytes else ""
             where = ends or f"begins at byte {use.offset}"
+            reported.add(use.value.at)
             walk.report(
                 "operand-bounds",
                 use.value.at,
                 use.value.end,
                 f"{use.role} of {use.name} {where} of '{use.buffer.name}', which has {size}",
                 "make the buffer larger, or the operand smaller",
+                use.notes,
             )
 
 
-RULES = RuleSet(_RULES, {nodes.Call: _call}, None, None, _done)
+RULES = RuleSet(_RULES, {nodes.Call: _call}, None, None, _done, values=True)

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from pypto.lint import nodes
+from pypto.lint.context import Context
 from pypto.lint.flow import Flow, Frame, Key, Path
 from pypto.lint.nodes import Expr, Type
 from pypto.lint.rule import Rule, RuleSet
 from pypto.lint.scope import Variable
 from pypto.lint.site import OPERATIONS, Site
-from pypto.lint.walk import Walk
 
 __all__ = ["RULES"]
 
@@ -35,18 +35,13 @@ _RULES = (
         "AllocEventID without ReleaseEventID",
         "a pair of pipes has eight events; TPipe keeps each until it is released",
     ),
-    Rule(
-        "sync-flag-id",
-        "constant ids of flags that a kernel may not use",
-        "there are ids 0 to 7; in a kernel without a TPipe 6 and 7 are not its own",
-    ),
 )
 
 _QUEUES = frozenset(("TQue", "TQueBind"))
 _QUEUE_CALLS = frozenset(("AllocTensor", "EnQue", "DeQue", "FreeTensor"))
 
 
-def _call(walk: Walk, found: nodes.Call) -> None:
+def _call(walk: Context, found: nodes.Call) -> None:
     """Note what the call is about while its names are in scope."""
     callee = found.callee
     if not isinstance(callee, nodes.Name | nodes.Member) or callee.name not in OPERATIONS:
@@ -69,7 +64,7 @@ def _call(walk: Walk, found: nodes.Call) -> None:
 
 
 def _flag(
-    walk: Walk, found: nodes.Call, callee: nodes.Name | nodes.Member, base: Expr | None
+    walk: Context, found: nodes.Call, callee: nodes.Name | nodes.Member, base: Expr | None
 ) -> None:
     event = callee.args[0] if callee.args and isinstance(callee.args[0], Type) else None
     variable: Variable | None = None
@@ -81,15 +76,6 @@ def _flag(
         known = walk.fold(value)
         number = known if isinstance(known, int) else None
         variable = walk.field_of(value)
-        most = 7 if "TPipe" in walk.tokens.words else 5
-        if number is not None and not 0 <= number <= most:
-            walk.report(
-                "sync-flag-id",
-                value.at,
-                value.end,
-                f"a kernel may not use flag {number}",
-                f"use an id from 0 to {most}, or one that TPipe gives: FetchEventID",
-            )
     if event is None and base is not None:
         event = Type(walk.text(base))  # TQueSync: the object stands for its pair of pipes
     walk.sites[found] = Site(callee.name, found, variable, base, event, number)
@@ -101,7 +87,7 @@ def _flag(
 class _Balance:
     """Applies sites to the counts of a path and keeps what goes wrong, by resource."""
 
-    def __init__(self, walk: Walk) -> None:
+    def __init__(self, walk: Context) -> None:
         self.walk = walk
         self.found: dict[tuple[str, int], tuple[Key, Site, str, str]] = {}
         self.sizes = _numbers(walk)
@@ -256,7 +242,7 @@ def _id(flow: Flow, frame: Frame, site: Site) -> Key | None:
     variable = site.variable
     if variable is None or variable.changes:
         return None
-    if variable.kind == "parameter" and variable.name in frame.numbers:
+    if variable.kind in ("parameter", "template") and variable.name in frame.numbers:
         return ("number", frame.numbers[variable.name])
     return flow.key(variable, frame)
 
@@ -271,7 +257,7 @@ _LEFT = {
 }
 
 
-def _numbers(walk: Walk) -> dict[Variable, int]:
+def _numbers(walk: Context) -> dict[Variable, int]:
     """The buffers of each queue, where one InitBuffer with a constant says it."""
     sizes: dict[Variable, int] = {}
     several: set[Variable] = set()
@@ -284,7 +270,7 @@ def _numbers(walk: Walk) -> dict[Variable, int]:
     return {variable: size for variable, size in sizes.items() if variable not in several}
 
 
-def _done(walk: Walk) -> None:
+def _done(walk: Context) -> None:
     for kernel in walk.file.functions:
         if "__global__" not in kernel.marks:
             continue
@@ -297,7 +283,7 @@ def _done(walk: Walk) -> None:
         _report(walk, balance, flow)
 
 
-def _report(walk: Walk, balance: _Balance, flow: Flow) -> None:
+def _report(walk: Context, balance: _Balance, flow: Flow) -> None:
     seen = {(one.rule, one.at) for one in walk.findings}
     queues = {key[1] for key in flow.given_up if key[0] in ("alloc", "queued", "taken")}
     for (rule, at), (key, site, message, help) in balance.found.items():
