@@ -10,6 +10,9 @@ _QUEUE = "TQue<TPosition::VECIN, 1> in;\npipe.InitBuffer(in, 2, 1024);\n"
 _MIX = 'extern "C" __global__ __mix__(1, 2) void example(GM_ADDR x) '
 _TILES = "for (uint32_t t = 0; t < %s; ++t) {\n    const uint32_t at = t * 64;\n"
 _EMPTY = 'extern "C" __global__ __vector__ void example(GM_ADDR x) {}\n'
+_LOOPED = (
+    "TQue<TPosition::VECIN, 1> in;\n%sfor (int32_t i = 0; i < 4; ++i) {\n%s\n}\nin.HasIdleBuffer();"
+)
 _ID = "event_t id = static_cast<event_t>(pipe.FetchEventID(HardEvent::V_S));\n"
 
 
@@ -273,6 +276,45 @@ EXAMPLES: dict[str, list[tuple[str, str]]] = {
             ),
         ),
     ],
+    "buffer-repeated": [
+        (
+            kernel(_LOOPED % ("", "    pipe.InitBuffer(in, 2, 1024);")),
+            kernel(_LOOPED % ("", "    pipe.Reset();\n    pipe.InitBuffer(in, 2, 1024);")),
+        ),
+        (
+            kernel(_LOOPED % ("pipe.InitBuffer(in, 2, 1024);\n", "    TPipe other;")),
+            kernel(
+                _LOOPED % ("", "    if (i == 0) {\n        pipe.InitBuffer(in, 2, 1024);\n    }")
+            ),
+        ),
+        (
+            kernel(
+                "for (int32_t i = 0; i < 4; ++i) {\n    Make();\n}",
+                before="__aicore__ inline void Make() { TPipe other; }\n",
+            ),
+            kernel("Make();", before="__aicore__ inline void Make() { TPipe other; }\n"),
+        ),
+    ],
+    "buffer-shared": [
+        (
+            kernel("LocalTensor<float> c = buf.Get<float>();\nAdd(c, a, c, 64);"),
+            kernel("LocalTensor<float> c = buf.Get<float>();\nRelu(c, c, 64);"),
+        ),
+        (
+            kernel(
+                "LocalTensor<float> c = buf.Get<float>(256);\n"
+                "LocalTensor<float> d = buf.GetWithOffset<float>(256, 512);\nRelu(d, c, 64);"
+            ),
+            kernel(
+                "LocalTensor<float> c = buf.Get<float>(256);\n"
+                "LocalTensor<float> d = buf.GetWithOffset<float>(256, 1024);\nRelu(d, c, 64);"
+            ),
+        ),
+        (
+            kernel("LocalTensor<float> c = buf.Get<float>();\nRelu(b, a, 64);\nRelu(c, c, 64);"),
+            kernel("LocalTensor<half> h = buf.Get<half>();\nRelu(h, h, 64);\nRelu(b, a, 64);"),
+        ),
+    ],
     "buffer-unused": [
         (
             kernel("TBuf<TPosition::VECCALC> spare;\npipe.InitBuffer(spare, 64);"),
@@ -342,8 +384,8 @@ EXAMPLES: dict[str, list[tuple[str, str]]] = {
     ],
     "immediate-range": [
         (
-            kernel("Add(b, a, a, 64, 256, BinaryRepeatParams());"),
-            kernel("Add(b, a, a, 64, 255, BinaryRepeatParams());"),
+            kernel("Add(b, a, b, 64, 256, BinaryRepeatParams(1, 1, 1, 0, 0, 0));"),
+            kernel("Add(b, a, b, 64, 255, BinaryRepeatParams(1, 1, 1, 0, 0, 0));"),
         ),
         (
             kernel("Add(b, a, a, 65, 1, BinaryRepeatParams());"),

@@ -140,12 +140,12 @@ PAIRS = {
         kernel(
             "Many(a, b, 256);",
             before=HELPER + "Many(LocalTensor<float> d, LocalTensor<float> s, int32_t repeats)\n{\n"
-            "    Add(d, d, s, 64, repeats, {1, 1, 1, 0, 0, 0});\n}\n",
+            "    Add(d, s, d, 64, repeats, {1, 1, 1, 0, 0, 0});\n}\n",
         ),
         kernel(
             "Many(a, b, 255);",
             before=HELPER + "Many(LocalTensor<float> d, LocalTensor<float> s, int32_t repeats)\n{\n"
-            "    Add(d, d, s, 64, repeats, {1, 1, 1, 0, 0, 0});\n}\n",
+            "    Add(d, s, d, 64, repeats, {1, 1, 1, 0, 0, 0});\n}\n",
         ),
         "immediate-range",
     ),
@@ -153,12 +153,12 @@ PAIRS = {
         kernel(
             "Many(a);",
             before=HELPER + "Many(LocalTensor<float> d, int32_t r = 256)\n{\n"
-            "    Adds(d, d, 1.0f, 64, r, {1, 1, 0, 0});\n}\n",
+            "    Add(d, d[64], d, 64, r, {1, 1, 1, 0, 0, 0});\n}\n",
         ),
         kernel(
             "Many(a, 4);",
             before=HELPER + "Many(LocalTensor<float> d, int32_t r = 256)\n{\n"
-            "    Adds(d, d, 1.0f, 64, r, {1, 1, 0, 0});\n}\n",
+            "    Add(d, d[64], d, 64, r, {1, 1, 1, 0, 0, 0});\n}\n",
         ),
         "immediate-range",
     ),
@@ -167,13 +167,13 @@ PAIRS = {
             "Many(a, 256);",
             before=HELPER
             + "Many(LocalTensor<float> d, int32_t r)\n{\n    if (r > 256) {\n        return;\n"
-            "    }\n    Adds(d, d, 1.0f, 64, r, {1, 1, 0, 0});\n}\n",
+            "    }\n    Add(d, d[64], d, 64, r, {1, 1, 1, 0, 0, 0});\n}\n",
         ),
         kernel(
             "Many(a, 256);",
             before=HELPER
             + "Many(LocalTensor<float> d, int32_t r)\n{\n    if (r > 255) {\n        return;\n"
-            "    }\n    Adds(d, d, 1.0f, 64, r, {1, 1, 0, 0});\n}\n",
+            "    }\n    Add(d, d[64], d, 64, r, {1, 1, 1, 0, 0, 0});\n}\n",
         ),
         "immediate-range",
     ),
@@ -181,13 +181,13 @@ PAIRS = {
         kernel(
             "Many(a, 300);",
             before=HELPER + "Many(LocalTensor<float> d, int32_t r)\n{\n    while (false) {\n"
-            "        d.GetSize();\n    }\n    Adds(d, d, 1.0f, 64, r, {1, 1, 0, 0});\n}\n",
+            "        d.GetSize();\n    }\n    Add(d, d[64], d, 64, r, {1, 1, 1, 0, 0, 0});\n}\n",
         ),
         kernel(
             "Many(a, 300);",
             before=HELPER
             + "Many(LocalTensor<float> d, int32_t r)\n{\n    while (r > 255) {\n        r -= 255;\n"
-            "    }\n    Adds(d, d, 1.0f, 64, r, {1, 1, 0, 0});\n}\n",
+            "    }\n    Add(d, d[64], d, 64, r, {1, 1, 1, 0, 0, 0});\n}\n",
         ),
         "immediate-range",
     ),

@@ -32,6 +32,10 @@ WITHOUT_PIPE = """\
     WaitFlag<HardEvent::V_S>(EVENT_ID6);
 }
 """
+PAD = """\
+DataCopyPadExtParams<float> pad{true, 0, %d, 0};
+DataCopyPad(a, gx, DataCopyExtParams{1, %d, 0, 0, 0}, pad);
+"""
 MEET = "if (First()) {\n    SyncAll();\n}"
 MIX = "__mix__(0, 1)"
 
@@ -144,6 +148,95 @@ PAIRS = {
         file("using std::swap;\n"),
         file("using std::int32_t;\n"),
         "standard-library",
+    ),
+    "repeats behind the end": (
+        kernel("Adds(b, b, 1.0f, 64, 17, {1, 1, 8, 8});"),
+        kernel("Adds(b, b, 1.0f, 64, 16, {1, 1, 8, 8});"),
+        "operand-bounds",
+    ),
+    "repeats behind the end, by a variable": (
+        kernel("const UnaryRepeatParams p{1, 1, 8, 8};\nAdds(b, a, 1.0f, 64, 17, p);"),
+        kernel("UnaryRepeatParams p;\np.dstRepStride = 0;\nAdds(b, a, 1.0f, 64, 17, p);"),
+        "operand-bounds",
+    ),
+    "repeats of a mask that ends early": (
+        kernel("Adds(b, b, 1.0f, 9, 17, {1, 1, 8, 8});"),
+        kernel("Adds(b, a, 1.0f, 8, 17, {1, 1, 7, 7});"),
+        "operand-bounds",
+    ),
+    "strides as arguments": (
+        kernel("Duplicate(b, 0.0f, 64, 17, 1, 8);"),
+        kernel("Duplicate(b, 0.0f, 64, 16, 1, 8);"),
+        "operand-bounds",
+    ),
+    "a stride of blocks": (
+        kernel("Adds(b, b, 1.0f, 64, 1, {19, 19, 8, 8});"),
+        kernel("Adds(b, b, 1.0f, 64, 1, {18, 18, 8, 8});"),
+        "operand-bounds",
+    ),
+    "a repeat that reads what another wrote": (
+        kernel("Adds(a, a, 1.0f, 64, 4, {1, 1, 0, 0});"),
+        kernel("Add(a, b, a, 64, 4, {1, 1, 1, 0, 8, 0});"),
+        "operand-overlap",
+    ),
+    "a stride without a struct": (
+        kernel("Adds(b, a, 1.0f, 64, 4, {0, 1, 8, 8});"),
+        kernel("Adds(b, a, 1.0f, 64, 4, {1, 0, 8, 8});"),
+        "immediate-range",
+    ),
+    "strides that nobody sets": (
+        kernel("CopyRepeatParams p;\nCopy(b, a, 64, 4, p);"),
+        kernel("CopyRepeatParams p;\np.dstStride = 1;\np.srcStride = 1;\nCopy(b, a, 64, 4, p);"),
+        "immediate-range",
+    ),
+    "no stride of Copy": (
+        kernel("Copy(b, a, 64, 4, {0, 1, 8, 8});"),
+        kernel("Copy(b, a, 64, 4, {1, 1, 8, 8});"),
+        "immediate-range",
+    ),
+    "no stride of Duplicate": (
+        kernel("Duplicate(b, 0.0f, 64, 16, 0, 8);"),
+        kernel("Duplicate(b, 0.0f, 64, 16, 1, 8);"),
+        "immediate-range",
+    ),
+    "padding of nine elements": (
+        kernel(PAD % (9, 4)),
+        kernel(PAD % (8, 4)),
+        "immediate-range",
+    ),
+    "padding without a struct": (
+        kernel("DataCopyPad(a, gx, {1, 4, 0, 0, 0}, {true, 9, 0, 0});"),
+        kernel("DataCopyPad(a, gx, {1, 4, 0, 0, 0}, {true, 8, 0, 0});"),
+        "immediate-range",
+    ),
+    "parts of elements": (
+        kernel(PAD % (8, 6)),
+        kernel(PAD % (8, 8)),
+        "immediate-range",
+    ),
+    "a view that is larger than its buffer": (
+        kernel("LocalTensor<float> c = buf.Get<float>(2049);"),
+        kernel("LocalTensor<float> c = buf.Get<float>(2048);"),
+        "operand-bounds",
+    ),
+    "a view that ends behind its buffer": (
+        kernel("LocalTensor<float> c = buf.GetWithOffset<float>(1024, 4128);"),
+        kernel("LocalTensor<float> c = buf.GetWithOffset<float>(1024, 4096);"),
+        "operand-bounds",
+    ),
+    "an operand behind a view": (
+        kernel("LocalTensor<float> c = buf.GetWithOffset<float>(1024, 4096);\nRelu(c, c, 1025);"),
+        kernel("LocalTensor<float> c = buf.GetWithOffset<float>(1024, 4096);\nRelu(c, c, 1024);"),
+        "operand-bounds",
+    ),
+    "views that share bytes": (
+        kernel(
+            "LocalTensor<float> c = buf.GetWithOffset<float>(1024, 4096);\nRelu(c, a[1000], 64);"
+        ),
+        kernel(
+            "LocalTensor<float> c = buf.GetWithOffset<float>(1024, 4096);\nRelu(c, a[960], 64);"
+        ),
+        "operand-overlap",
     ),
 }
 

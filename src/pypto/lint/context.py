@@ -12,7 +12,7 @@ from pypto.lint.interface import Interface, interface
 from pypto.lint.nodes import Class, Expr, File, Function, Template, Type
 from pypto.lint.rule import Finding
 from pypto.lint.scope import Number, Variable, canonical, fold
-from pypto.lint.site import FlagUse, Site, Use
+from pypto.lint.site import FlagUse, Site, Use, View
 from pypto.lint.tokens import Tokens
 from pypto.lint.types import Types
 from pypto.target import Target
@@ -28,6 +28,7 @@ class Context:
 
     def __init__(self, tokens: Tokens, file: File, target: Target) -> None:
         self.tokens = tokens
+        self.words = frozenset(tokens.words)
         self.file = file
         self.target = target
         self.interface: Interface = interface(target)
@@ -48,8 +49,13 @@ class Context:
         self.loops = 0
         self.fixed = 0  # in the initialiser of a constant
         self.flags: list[FlagUse] = []
+        self.reported_pipes: set[int] = set()
+        self.views: list[tuple[Function, View]] = []
+        self.last_use: dict[Variable, int] = {}  # of tensors that are part of a TBuf
         self.in_class: dict[str, dict[str, Variable]] = {}
-        self.cores = Cores(file.functions, file.classes.values())
+        # Nothing but SyncAll asks for them.
+        asked = file.functions if "SyncAll" in self.words else ()
+        self.cores = Cores(asked, file.classes.values())
         self.instance: Instance | None = None
         self.instance_number = 0
         self._reported: set[tuple[str, int, int]] = set()

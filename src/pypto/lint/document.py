@@ -18,6 +18,7 @@ from pypto.lint.rules import (
     offsets,
     operands,
     sync,
+    views,
 )
 
 __all__ = ["lint_page"]
@@ -59,7 +60,7 @@ other rules.
 _SECTIONS = (
     ("Kernels and cores", entry.RULES.rules),
     ("Flags and queues", (*sync.RULES.rules, *flags.RULES.rules, *cross.RULES.rules)),
-    ("Buffers", buffers.RULES.rules),
+    ("Buffers", (*buffers.RULES.rules, *views.RULES.rules)),
     ("Offsets", offsets.RULES.rules),
     ("Instructions", (*instructions.RULES.rules, *immediates.RULES.rules, *operands.RULES.rules)),
     ("Names", names.RULES.rules),

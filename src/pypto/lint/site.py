@@ -8,7 +8,7 @@ from pypto.lint import nodes
 from pypto.lint.nodes import Expr, Function, Type
 from pypto.lint.scope import Variable
 
-__all__ = ["BUFFERS", "OPERATIONS", "FlagUse", "Site", "Use"]
+__all__ = ["BUFFERS", "OPERATIONS", "FlagUse", "Site", "Use", "View"]
 
 OPERATIONS = frozenset(
     """SetFlag WaitFlag AllocTensor EnQue DeQue FreeTensor FreeAllEvent AllocEventID ReleaseEventID
@@ -57,3 +57,16 @@ class FlagUse:
     value: Expr
     number: int
     notes: tuple[str, ...]
+
+
+@dataclass(slots=True, eq=False)
+class View:
+    """A tensor of a TBuf: its first byte and the one behind its last, 0 for the whole buffer."""
+
+    tensor: Variable
+    buffer: Variable
+    element: str | None
+    begin: int
+    end: int
+    at: int
+    stop: int

@@ -15,6 +15,7 @@ from pypto.lint.rules import (
     offsets,
     operands,
     sync,
+    views,
 )
 
 __all__ = ["GROUPS", "OWN", "RULES"]
@@ -39,6 +40,7 @@ GROUPS: tuple[RuleSet, ...] = (
     flags.RULES,
     cross.RULES,
     buffers.RULES,
+    views.RULES,
     offsets.RULES,
     instructions.RULES,
     immediates.RULES,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pypto.lint import nodes
+from pypto.lint.calls import reached
 from pypto.lint.context import Context
 from pypto.lint.flow import Flow, Frame, Key, Path
 from pypto.lint.nodes import Type
@@ -27,6 +28,11 @@ _RULES = (
         "buffer-size",
         "InitBuffer of a size that is no multiple of 32 bytes",
         "the next buffer starts at the next multiple of 32, so the sum is not what the text says",
+    ),
+    Rule(
+        "buffer-repeated",
+        "InitBuffer and TPipe in loops, and buffers that are made again without Reset",
+        "TPipe never takes memory back: every iteration leaves less, and earlier tensors are lost",
     ),
     Rule(
         "buffer-unused",
@@ -175,6 +181,7 @@ class _Sums:
         self.most_of_position = limits["queues"]["buffers_per_position"]
         self.most = limits["queues"]["buffers_total"]
         self.reported: set[tuple[str, int]] = set()
+        self.repeated: dict[Key, Site] = {}
 
     def apply(self, flow: Flow, path: Path, frame: Frame, site: Site) -> None:
         if site.kind == "Reset":
@@ -182,6 +189,13 @@ class _Sums:
             return
         if site.kind != "InitBuffer" or site.variable is None:
             return
+        key = flow.key(site.variable, frame)
+        if key is not None:
+            made: Key = ("made", key)
+            path.state[made] = path.state.get(made, 0) + 1
+            if path.state[made] > 1:
+                self.repeated.setdefault(made, site)
+                return
         number = site.number if site.number is not None else 1
         self._count(path, ("all",), number, self.most, site, "buffers in all")
         position = _position(site.variable)
@@ -227,8 +241,30 @@ class _Sums:
 
 
 def _sum(walk: Context, kernel: nodes.Function) -> None:
-    flow = Flow(walk, _Sums(walk).apply, "")
+    sums = _Sums(walk)
+    flow = Flow(walk, sums.apply, "made")
     flow.run(kernel)
+    for key, site in sums.repeated.items():
+        if key not in flow.given_up:
+            name = walk.text(site.object) if site.object is not None else "a buffer"
+            walk.report(
+                "buffer-repeated",
+                site.node.at,
+                site.node.end,
+                f"'{name}' has memory already when this gives it some",
+                "make buffers once, before the loop, or call pipe.Reset() before they are made",
+            )
+    for made, looped in reached(walk.facts, kernel).items():
+        for at, inside in walk.facts[made].pipes.items():
+            if (looped or inside) and at not in walk.reported_pipes:
+                walk.reported_pipes.add(at)
+                walk.report(
+                    "buffer-repeated",
+                    at,
+                    at,
+                    f"'{walk.tokens.words[at]}' is made anew in every iteration",
+                    "make one TPipe at the start of the kernel",
+                )
 
 
 RULES = RuleSet(

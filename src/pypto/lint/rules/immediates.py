@@ -7,6 +7,7 @@ from typing import Any
 
 from pypto.lint import nodes
 from pypto.lint.context import Context
+from pypto.lint.extents import arguments_of, constants_of, struct_of
 from pypto.lint.match import Match, match, size_of
 from pypto.lint.nodes import Expr, Type
 from pypto.lint.rule import Rule, RuleSet
@@ -21,6 +22,10 @@ _RULES = (
         "the fields of an instruction are 8 or 16 bits wide: a larger value is cut off",
     ),
 )
+
+
+_WRITTEN = frozenset(("dstBlkStride", "CopyRepeatParams.dstStride"))
+"""Strides from one written block to the next: with 0 it is undefined which of them is left."""
 
 
 def _call(walk: Context, found: nodes.Call) -> None:
@@ -44,6 +49,9 @@ def _values(walk: Context, matched: Match, found: nodes.Call) -> None:
         if isinstance(amount, int):
             _in_range(walk, found.args[2], amount, f"amount of {name}", 0, 8 * size)
     for role, value in zip(matched.roles, found.args, strict=True):
+        struct = struct_of(walk, role)
+        if struct:
+            _given(walk, matched, struct, value)
         if role not in ("repeat", "mask", "count") and role not in facts.get("strides", ()):
             continue
         known = walk.fold(value)
@@ -58,6 +66,7 @@ def _values(walk: Context, matched: Match, found: nodes.Call) -> None:
             _count(walk, name, value, known, facts["count"]["expr"], source)
         elif role in facts.get("strides", ()):
             low, high = _stride(facts["strides"][role])
+            low = max(low, int(role in _WRITTEN))
             _in_range(walk, value, known, f"{role} of {name}", low, high)
 
 
@@ -105,6 +114,42 @@ def _count(walk: Context, name: str, value: Expr, known: int, rule: str, size: i
 # --- parameter structs ---
 
 
+def _given(walk: Context, matched: Match, struct: str, value: Expr) -> None:
+    """A struct in a call: one without a type, what is left out, and what depends on a type."""
+    fields = walk.target.param_structs[struct]
+    if isinstance(value, nodes.Brace) and value.type is None:
+        _struct(walk, struct, value.args)
+    args = arguments_of(walk, struct, value)
+    if args is None:
+        return
+    for field, facts in list(fields.items())[len(args) :]:
+        if facts.get("default") == 0:
+            _field_of(walk, struct, field, facts, value, 0)
+    size = next((s for kind in matched.kinds if (s := size_of(kind))), 0)
+    if size:
+        _of_elements(walk, struct, constants_of(walk, struct, value) or {}, size, value)
+
+
+def _of_elements(
+    walk: Context, struct: str, constants: Mapping[str, int], size: int, value: Expr
+) -> None:
+    if struct == "DataCopyPadExtParams":
+        most = walk.target.limits["block_bytes"] // size
+        for field in ("leftPadding", "rightPadding"):
+            _in_range(walk, value, constants.get(field, 0), f"{struct}.{field}", 0, most)
+        if size == 8:
+            name = f"{struct}.paddingValue of elements of 8 bytes"
+            _in_range(walk, value, constants.get("paddingValue", 0), name, 0, 0)
+    elif struct == "DataCopyExtParams" and constants.get("blockLen", 0) % size:
+        walk.report(
+            "immediate-range",
+            value.at,
+            value.end,
+            f"{struct}.blockLen is {constants['blockLen']} bytes, elements are of {size}",
+            f"make it a multiple of {size}",
+        )
+
+
 def _brace(walk: Context, found: nodes.Brace) -> None:
     if found.type is not None:
         name = found.type.name.removeprefix("AscendC::")
@@ -127,8 +172,13 @@ def _struct(walk: Context, name: str, args: list[Expr]) -> None:
 
 def _field(walk: Context, name: str, field: str, facts: Mapping[str, Any], value: Expr) -> None:
     known = walk.fold(value)
-    if not isinstance(known, int):
-        return
+    if isinstance(known, int):
+        _field_of(walk, name, field, facts, value, known)
+
+
+def _field_of(
+    walk: Context, name: str, field: str, facts: Mapping[str, Any], value: Expr, known: int
+) -> None:
     values = facts.get("values")
     if values is not None:
         if known not in values:
@@ -141,7 +191,10 @@ def _field(walk: Context, name: str, field: str, facts: Mapping[str, Any], value
                 f"it must be {shown}",
             )
     elif facts.get("range") is not None:
-        _in_range(walk, value, known, f"{name}.{field} ({facts['unit']})", *facts["range"])
+        low, high = facts["range"]
+        if field in _WRITTEN or f"{name}.{field}" in _WRITTEN:
+            low = max(low, 1)
+        _in_range(walk, value, known, f"{name}.{field} ({facts['unit']})", low, high)
 
 
 def _assigned(walk: Context, found: nodes.Binary) -> None:

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 from pypto.lint import nodes
 from pypto.lint.context import Context
+from pypto.lint.extents import bytes_of, hazards, reach_of
+from pypto.lint.interface import element
 from pypto.lint.match import Match, match, size_of
 from pypto.lint.nodes import Expr
 from pypto.lint.places import Place, place_of
 from pypto.lint.rule import Rule, RuleSet
 from pypto.lint.scope import Variable, canonical
 from pypto.lint.site import Use
-from pypto.lint.types import TENSORS
+from pypto.lint.types import TENSORS, element_of
 
 __all__ = ["RULES"]
 
@@ -33,10 +35,10 @@ _RULES = (
 )
 
 _COUNTED = frozenset(("dst", "src", "src0", "src1"))
-_ELEMENTWISE = ("vector-", "cast", "move", "fill", "adv-math", "adv-activation")
 
 
 def _call(walk: Context, found: nodes.Call) -> None:
+    _view(walk, found)
     matched = match(walk, found)
     if matched is None or not matched.forms:
         _passed(walk, found)
@@ -51,8 +53,21 @@ def _call(walk: Context, found: nodes.Call) -> None:
         _aligned(walk, matched, places)
         _apart(walk, matched, found, places)
     for role, (place, value) in places.items():
-        count = _bytes(walk, matched, found, size_of(walk.type(value))) if role in _COUNTED else 0
+        count = 0
+        if role in _COUNTED:
+            count = bytes_of(walk, matched, found, role, size_of(walk.type(value)))
         _use(walk, place, count, matched.name, role, value)
+
+
+def _view(walk: Context, found: nodes.Call) -> None:
+    """``buffer.Get<T>(count)`` and ``buffer.GetWithOffset<T>(count, bytes)``."""
+    callee = found.callee
+    if not isinstance(callee, nodes.Member) or not found.args:
+        return
+    place = place_of(walk, found)
+    count, size = walk.fold(found.args[0]), size_of(walk.type(found))
+    if place is not None and isinstance(count, int) and size:
+        _use(walk, place, count * size, callee.name, "the tensor", found)
 
 
 def _passed(walk: Context, found: nodes.Call) -> None:
@@ -127,10 +142,14 @@ def _apart(
                 what = f"{matched.name} writes over its own {role}"
                 _overlaps(walk, found, what, "give it a destination of its own")
                 return
-        elif overlap.get("partial") == "no":
+            if _rereads(walk, matched, found, role, sizes):
+                what = f"a repeat of {matched.name} reads what an earlier one wrote"
+                _overlaps(walk, found, what, "let dst and source go on by equal strides")
+                return
+        elif overlap.get("partial") == "no" and "count" in matched.roles:
             ends = [
-                place.offset + _bytes(walk, matched, found, size)
-                for place, size in zip((dst, src), sizes, strict=True)
+                place.offset + bytes_of(walk, matched, found, one, size)
+                for one, place, size in zip(("dst", role), (dst, src), sizes, strict=True)
             ]
             if dst.offset < ends[1] and src.offset < ends[0]:
                 what = f"dst and {role} of {matched.name} share some of their bytes"
@@ -138,16 +157,22 @@ def _apart(
                 return
 
 
+def _rereads(
+    walk: Context, matched: Match, found: nodes.Call, role: str, sizes: tuple[int, int]
+) -> bool:
+    """Whether a repeat reads what an earlier one wrote, where that is no accumulation."""
+    written = reach_of(walk, matched, found, "dst", sizes[0])
+    read = reach_of(walk, matched, found, role, sizes[1])
+    if written is None or read is None or not hazards(written, read, 0):
+        return False
+    kinds = matched.form.row.facts.get("overlap", {}).get("accumulate", ())
+    element_ = element(element_of(matched.kinds[0]) or "")
+    accumulates = role == "src1" and written.step == read.step == 0 and element_ in kinds
+    return not accumulates
+
+
 def _overlaps(walk: Context, found: nodes.Call, message: str, help: str) -> None:
     walk.report("operand-overlap", found.at, found.end, message, help)
-
-
-def _bytes(walk: Context, matched: Match, found: nodes.Call, size: int) -> int:
-    """Bytes of an operand of ``count`` elements; 0 where that is not what the instruction does."""
-    if "count" not in matched.roles or not matched.form.row.group.startswith(_ELEMENTWISE):
-        return 0
-    count = walk.fold(found.args[matched.roles.index("count")])
-    return count * size if isinstance(count, int) else 0
 
 
 # --- inside of buffers ---
