@@ -10,6 +10,8 @@ _QUEUE = "TQue<TPosition::VECIN, 1> in;\npipe.InitBuffer(in, 2, 1024);\n"
 _MIX = 'extern "C" __global__ __mix__(1, 2) void example(GM_ADDR x) '
 _TILES = "for (uint32_t t = 0; t < %s; ++t) {\n    const uint32_t at = t * 64;\n"
 _EMPTY = 'extern "C" __global__ __vector__ void example(GM_ADDR x) {}\n'
+_FILL = _QUEUE + "LocalTensor<float> t = in.AllocTensor<float>();\nDataCopy(t, gx, 64);\n"
+_USE = "Relu(b, t, 64);\n"
 _LOOPED = (
     "TQue<TPosition::VECIN, 1> in;\n%sfor (int32_t i = 0; i < 4; ++i) {\n%s\n}\nin.HasIdleBuffer();"
 )
@@ -200,6 +202,26 @@ EXAMPLES: dict[str, list[tuple[str, str]]] = {
         (
             kernel(_QUEUE + "LocalTensor<float> t = in.DeQue<float>();\nin.FreeTensor(t);"),
             kernel(_QUEUE + "in.HasIdleBuffer();"),
+        ),
+    ],
+    "sync-stale-tensor": [
+        (
+            kernel(_FILL + "in.EnQue(t);\nt = in.DeQue<float>();\nin.FreeTensor(t);\n" + _USE),
+            kernel(_FILL + "in.EnQue(t);\nt = in.DeQue<float>();\n" + _USE + "in.FreeTensor(t);"),
+        ),
+        (
+            kernel(_FILL + "in.EnQue(t);\n" + _USE + "t = in.DeQue<float>();\nin.FreeTensor(t);"),
+            kernel(
+                _FILL + "in.EnQue(t);\nLocalTensor<float> u = in.DeQue<float>();\n"
+                "Relu(b, u, 64);\nin.FreeTensor(u);"
+            ),
+        ),
+        (
+            kernel(_FILL + _USE + "in.FreeTensor(t);"),
+            kernel(
+                "TQue<TPosition::VECCALC, 1> in;\npipe.InitBuffer(in, 1, 1024);\n"
+                "LocalTensor<float> t = in.AllocTensor<float>();\n" + _USE + "in.FreeTensor(t);"
+            ),
         ),
     ],
     "sync-queue-depth": [

@@ -12,7 +12,7 @@ from pypto.lint.interface import Interface, interface
 from pypto.lint.nodes import Class, Expr, File, Function, Template, Type
 from pypto.lint.rule import Finding
 from pypto.lint.scope import Number, Variable, canonical, fold
-from pypto.lint.site import FlagUse, Site, Use, View
+from pypto.lint.site import FlagUse, Life, Site, Use, View
 from pypto.lint.tokens import Tokens
 from pypto.lint.types import Types
 from pypto.target import Target
@@ -39,6 +39,7 @@ class Context:
         self.types = Types(file, self.functions)
         self.facts: dict[Function, Facts] = {made: Facts() for made in file.functions}
         self.sites: dict[nodes.Call, Site] = {}
+        self.lives: dict[nodes.Call, Life] = {}
         self.uses: list[Use] = []
         self.matches: dict[nodes.Call, Match | None] = {}
         self.buffers: dict[Variable, list[str]] = {}  # queues and buffers, with how each is used

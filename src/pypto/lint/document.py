@@ -14,6 +14,7 @@ from pypto.lint.rules import (
     flags,
     immediates,
     instructions,
+    life,
     names,
     offsets,
     operands,
@@ -49,17 +50,26 @@ static int32_t calls;  // lint: off mutable-static
 ```
 
 What the rules know of instructions, memories and limits is the instruction table of the compiler.
-Functions of the text are followed where they are called, with their template arguments; conditions
-that are asked twice give one answer; loops run once, and twice where they leave flags other than
-they found them. What depends on the number of an iteration, on values that only a launch knows, or
-on a template argument of a class is not decided, and nothing is said about it. Flags, queues and
-sums of buffers are followed from the kernels of a file; a file without a kernel is checked by the
-other rules.
+Functions of the text are followed where they are called. The rules of instructions see a function
+again for every call that tells more: types and constants of its template and of its class template,
+constants of its parameters, and where the tensors lie that it is given; a finding names the call.
+What constants rule out is not run. Of overloads the one is taken that the types of the arguments
+choose; where several may be meant, and in `if constexpr` on what no type of the call tells, nothing
+is said.
+
+Flags, queues, tensors of queues and sums of buffers are followed from the kernels of a file, along
+every path: conditions that are asked twice give one answer; loops run once, and twice where they
+leave other flags, tensors or buffers than they found. What depends on the number of an iteration or
+on values that only a launch knows is not decided. A file without a kernel is checked by the other
+rules.
 """
 
 _SECTIONS = (
     ("Kernels and cores", entry.RULES.rules),
-    ("Flags and queues", (*sync.RULES.rules, *flags.RULES.rules, *cross.RULES.rules)),
+    (
+        "Flags and queues",
+        (*sync.RULES.rules, *life.RULES.rules, *flags.RULES.rules, *cross.RULES.rules),
+    ),
     ("Buffers", (*buffers.RULES.rules, *views.RULES.rules)),
     ("Offsets", offsets.RULES.rules),
     ("Instructions", (*instructions.RULES.rules, *immediates.RULES.rules, *operands.RULES.rules)),

@@ -8,7 +8,7 @@ decidable here: that resource is given up, and nothing is reported of it.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterable
+from collections.abc import Callable, Hashable, Iterable, Mapping
 from dataclasses import dataclass, field
 
 from pypto.lint import nodes
@@ -52,16 +52,24 @@ class Frame:
 
 
 class Flow:
-    """Follows one kernel. ``apply(flow, path, frame, site)`` changes the path's state."""
+    """Follows one kernel. ``apply(flow, path, frame, site)`` changes the path's state.
+
+    ``flags``: the kind of resource that makes a loop run twice; ``sites``: the calls to apply.
+    """
 
     def __init__(
-        self, walk: Context, apply: Callable[[Flow, Path, Frame, Site], None], flags: str
+        self,
+        walk: Context,
+        apply: Callable[[Flow, Path, Frame, Site], None],
+        flags: str,
+        sites: Mapping[nodes.Call, Site] | None = None,
     ) -> None:
         self.walk = walk
         self.apply = apply
         self.flags = flags
         self.given_up: set[Key] = set()
-        self.relevant = _relevant(walk)
+        self.sites = walk.sites if sites is None else sites
+        self.relevant = _relevant(walk, self.sites)
         self.stack: list[Function] = []
 
     def run(self, kernel: Function) -> list[Path]:
@@ -96,7 +104,7 @@ class Flow:
         return self._limited(paths + frame.returned)
 
     def _call(self, one: Called, paths: list[Path], frame: Frame) -> list[Path]:
-        site = self.walk.sites.get(one.node)
+        site = self.sites.get(one.node)
         if site is not None:
             for path in paths:
                 self.apply(self, path, frame, site)
@@ -244,7 +252,7 @@ class Flow:
         return kept
 
 
-def _relevant(walk: Context) -> dict[Function, list[Called]]:
+def _relevant(walk: Context, sites: Mapping[nodes.Call, Site]) -> dict[Function, list[Called]]:
     """The functions that change something, with the calls that do, in the order they run."""
     reach: set[Function] = set()
     changed = True
@@ -252,17 +260,13 @@ def _relevant(walk: Context) -> dict[Function, list[Called]]:
         changed = False
         for made, facts in walk.facts.items():
             if made not in reach and any(
-                one.node in walk.sites or one.function in reach for one in facts.calls
+                one.node in sites or one.function in reach for one in facts.calls
             ):
                 reach.add(made)
                 changed = True
     return {
         made: sorted(
-            (
-                one
-                for one in walk.facts[made].calls
-                if one.node in walk.sites or one.function in reach
-            ),
+            (one for one in walk.facts[made].calls if one.node in sites or one.function in reach),
             key=lambda one: one.node.end,
         )
         for made in reach

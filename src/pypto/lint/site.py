@@ -8,7 +8,7 @@ from pypto.lint import nodes
 from pypto.lint.nodes import Expr, Function, Type
 from pypto.lint.scope import Variable
 
-__all__ = ["BUFFERS", "OPERATIONS", "FlagUse", "Site", "Use", "View"]
+__all__ = ["BUFFERS", "OPERATIONS", "FlagUse", "Life", "Site", "Use", "View"]
 
 OPERATIONS = frozenset(
     """SetFlag WaitFlag AllocTensor EnQue DeQue FreeTensor FreeAllEvent AllocEventID ReleaseEventID
@@ -70,3 +70,11 @@ class View:
     end: int
     at: int
     stop: int
+
+
+@dataclass(slots=True, eq=False)
+class Life:
+    """A call in the life of tensors of queues: what it takes, gives back or uses."""
+
+    site: Site
+    tensors: list[Variable]

@@ -11,6 +11,7 @@ from pypto.lint.rules import (
     flags,
     immediates,
     instructions,
+    life,
     names,
     offsets,
     operands,
@@ -37,6 +38,7 @@ OWN = (
 GROUPS: tuple[RuleSet, ...] = (
     entry.RULES,
     sync.RULES,
+    life.RULES,
     flags.RULES,
     cross.RULES,
     buffers.RULES,
