@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -68,6 +69,7 @@ _CANONICAL = {
 }
 
 
+@functools.lru_cache(maxsize=4096)
 def canonical(name: str) -> str:
     """One name for each arithmetic type; other names without ``AscendC::``."""
     name = name.removeprefix("AscendC::").removeprefix("std::")
