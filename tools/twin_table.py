@@ -36,6 +36,14 @@ _ALIAS = {
     "out == x": "exact",
 }
 _NORMAL = "normal mode"
+_DOMAINS = {
+    "abs x <= 65504": "-65504 <= x && x <= 65504",
+    "abs x <= 1": "-1 <= x && x <= 1",
+    "1 <= x <= 65504": "1 <= x && x <= 65504",
+    "0.001 < abs x < 0.99": "(0.001 < x && x < 0.99) || (-0.99 < x && x < -0.001)",
+    "x > 0": "x > 0",
+}
+_PIPED = {None: "none", "count": "count", "all": "all"}
 
 
 def identifier(name: str) -> str:
@@ -239,7 +247,9 @@ def render() -> str:
             f"{_forms(row)}, "
             f"{str(overlap.get('tmp') == 'may equal dst or src').lower()}, "
             f"{strides.get(json.dumps(row.get('strides')), -1)}, "
-            f"{-1 if formula is None else scratch.index(formula)}}},"
+            f"{-1 if formula is None else scratch.index(formula)}, "
+            f"{list(_DOMAINS).index(row['domain']) if 'domain' in row else -1}, "
+            f"Piped::{_PIPED[row.get('needs_tpipe')]}}},"
         )
     modes = data["enums"]["RoundMode"]
     casts = [
@@ -263,6 +273,9 @@ def render() -> str:
         scratch="\n".join(
             f"    [](const ScratchFacts& f) -> int64_t {{ return {formula}; }},"
             for formula in scratch
+        ),
+        domains="\n".join(
+            f'    {{"{text}", [](double x) {{ return {cpp}; }}}},' for text, cpp in _DOMAINS.items()
         ),
         rows="\n".join(lines),
     )
@@ -400,6 +413,18 @@ constexpr int64_t (*kScratch[])(const ScratchFacts&) = {{
 {scratch}
 }};
 
+/* Values that a function is documented for. */
+struct Domain {{
+    const char* text;
+    bool (*has)(double);
+}};
+constexpr Domain kDomains[] = {{
+{domains}
+}};
+
+/* Forms that are not for kernels without a TPipe. */
+enum class Piped : uint8_t {{ none, count, all }};
+
 struct ApiRow {{
     const char* name;
     uint8_t cores; /* bit 0: AIV, bit 1: AIC */
@@ -415,6 +440,8 @@ struct ApiRow {{
     bool tmp_aliases;
     int8_t strides; /* a struct row without name, or -1 */
     int8_t tmp;     /* a formula of the buffer for intermediate results, or -1 */
+    int8_t domain;  /* of the source, or -1 */
+    Piped piped;
 }};
 constexpr ApiRow kApiRows[] = {{
 {rows}

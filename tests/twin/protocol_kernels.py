@@ -147,6 +147,34 @@ FLAGS = {
         "InitSocState();\nLocalTensor<float> a(TPosition::VECCALC, 0, 64);\nDuplicate(a, 1.0f, 64);\nSetFlag<HardEvent::V_S>(EVENT_ID5);\nWaitFlag<HardEvent::V_S>(EVENT_ID5);\nPipeBarrier<PIPE_ALL>();",
         bare=True,
     ),
+    "good_static_forms": Case(
+        "InitSocState();\nLocalTensor<float> a(TPosition::VECCALC, 0, 64);\nLocalTensor<float> b(TPosition::VECCALC, 256, 64);\nDuplicate(a, 1.0f, 64);\nPipeBarrier<PIPE_V>();\nWholeReduceMax<float>(b, a, 64, 1, 1, 1, 8);\nPipeBarrier<PIPE_V>();\nReduceSum<float>(a, b, b[32], uint64_t(2), 1, 8);\nPipeBarrier<PIPE_ALL>();",
+        bare=True,
+    ),
+    "good_left_modes": Case("SetMaskCount();\nSetAtomicAdd<float>();"),
+    "static_reduce": Case(
+        "InitSocState();\nLocalTensor<float> a(TPosition::VECCALC, 0, 64);\nLocalTensor<float> b(TPosition::VECCALC, 256, 64);\nDuplicate(a, 1.0f, 64);\nPipeBarrier<PIPE_V>();\nReduceMax<float>(b, a, b[32], 64);\nPipeBarrier<PIPE_ALL>();",
+        bare=True,
+    ),
+    "static_library": Case(
+        "InitSocState();\nLocalTensor<float> a(TPosition::VECCALC, 0, 64);\nLocalTensor<float> b(TPosition::VECCALC, 256, 64);\nDuplicate(a, 1.0f, 64);\nPipeBarrier<PIPE_V>();\nTanh<float>(b, a, LocalTensor<uint8_t>(TPosition::VECCALC, 512, 256), 64);\nPipeBarrier<PIPE_ALL>();",
+        bare=True,
+    ),
+    "static_sync": Case(
+        "InitSocState();\nSyncAll();\nPipeBarrier<PIPE_ALL>();", MIX_0_1, bare=True
+    ),
+    "wait_first": Case(
+        "const TEventID id = pipe.FetchEventID(HardEvent::MTE2_V);\nDuplicate(w.c, 1.0f, 64);\nWaitFlag<HardEvent::MTE2_V>(id);\nSetFlag<HardEvent::MTE2_V>(id);"
+    ),
+    "wait_before_all": Case(
+        "const TEventID id = pipe.FetchEventID(HardEvent::MTE2_V);\nWaitFlag<HardEvent::MTE2_V>(id);\nPipeBarrier<PIPE_ALL>();\nSetFlag<HardEvent::MTE2_V>(id);\nWaitFlag<HardEvent::MTE2_V>(id);"
+    ),
+    "wait_before_scalar": Case(
+        "const TEventID id = pipe.FetchEventID(HardEvent::MTE2_V);\nWaitFlag<HardEvent::MTE2_V>(id);\nw.Order<HardEvent::V_S>();\nSetFlag<HardEvent::MTE2_V>(id);\nWaitFlag<HardEvent::MTE2_V>(id);"
+    ),
+    "waited_twice": Case(
+        "const TEventID id = pipe.FetchEventID(HardEvent::MTE2_V);\nWaitFlag<HardEvent::MTE2_V>(id);\nWaitFlag<HardEvent::MTE2_V>(id);"
+    ),
     "no_such_id": Case("SetFlag<HardEvent::V_S>(8);"),
     "own_id": Case("SetFlag<HardEvent::V_S>(EVENT_ID3);\nWaitFlag<HardEvent::V_S>(EVENT_ID3);"),
     "released_id": Case(
@@ -222,7 +250,7 @@ CORES = {
     "one_never_syncs": Case("if (me != 1) {\n    SyncAll();\n}", MIX_0_1, 4),
     "one_syncs_more": Case("SyncAll();\nif (me < 2) {\n    SyncAll();\n}", MIX_0_1, 4),
     "two_barriers": Case(
-        "if ASCEND_IS_AIV {\n    SyncAll<true>();\n    SyncAll<false>();\n}\nif ASCEND_IS_AIC {\n    SyncAll<false>();\n    SyncAll<false>();\n}",
+        "TPipe pipe;\nif ASCEND_IS_AIV {\n    SyncAll<true>();\n    SyncAll<false>();\n}\nif ASCEND_IS_AIC {\n    SyncAll<false>();\n    SyncAll<false>();\n}",
         MIX_1_1,
         1,
         bare=True,

@@ -19,6 +19,7 @@ from .harness import INCLUDE, Harness, Kernel
 PAGE = Path(__file__).resolve().parents[2] / "docs" / "twin.md"
 ASSUMPTIONS = get().assumptions
 NAN, INF, TINY = float("nan"), float("inf"), float(np.float32(1e-40))
+MINIMUM = float(np.finfo(np.float32).tiny)
 LARGE, LOW = 2**31 - 1, -(2**31)
 
 # name: type, instruction on a and b, its operands, results as torch has them, results otherwise
@@ -30,6 +31,13 @@ _CASES: dict[str, tuple[str, str, list[float], list[float], list[float], list[fl
     "reduce_nan": ("float", "WholeReduceMin<float>(c, a, 4, 1, 1, 1, 8, ReduceOrder::ORDER_ONLY_VALUE)", [NAN, 1, -2, NAN], [0, 0, 0, 0], [NAN], [-2]),
     "relu_nan": ("float", "Relu(c, a, 8)", [NAN, -1, 2, 0], [0, 0, 0, 0], [NAN, 0, 2, 0], [0, 0, 2, 0]),
     "subnormal": ("float", "Add(c, a, b, 8)", [TINY, -TINY, 1, TINY], [0, 0, TINY, 2], [TINY, -TINY, 1, 2], [0, 0, 1, 2]),
+    "subnormal_sum": ("float", "WholeReduceSum<float>(c, a, 4, 1, 1, 1, 8)", [TINY, 2 * TINY, -TINY, 3 * TINY], [0], [5 * TINY], [0]),
+    "subnormal_sums": ("float", "ReduceSum<float>(c, a, b, 4)", [MINIMUM, -1.5 * MINIMUM, TINY, 0], [0], [-0.5 * MINIMUM + TINY], [0]),
+    "subnormal_max": ("float", "WholeReduceMax<float>(c, a, 4, 1, 1, 1, 8, ReduceOrder::ORDER_INDEX_VALUE)", [-1, -1, TINY, -2], [0], [float(np.int32(2).view(np.float32)), TINY], [float(np.int32(2).view(np.float32)), 0]),
+    "subnormal_min": ("float", "ReduceMin<float>(c, a, b, 4, true)", [1, TINY, -TINY, 2], [0], [-TINY, float(np.int32(2).view(np.float32))], [0, float(np.int32(1).view(np.float32))]),
+    "subnormal_block": ("float", "BlockReduceSum<float>(c, a, 1, 4, 1, 1, 8)", [TINY, TINY, TINY, 0], [0], [3 * TINY], [0]),
+    "subnormal_pair": ("float", "PairReduceSum<float>(c, a, 1, 4, 1, 1, 8)", [TINY, TINY, 1, TINY], [0], [2 * TINY, 1], [0, 1]),
+    "subnormal_cast": ("float", "Cast(c, a, RoundMode::CAST_CEIL, 8)", [TINY, -TINY, 1.5, 0], [0], [1, 0, 2, 0], [0, 0, 2, 0]),
     "multiply_add": ("float", "FusedMulAdd(c, a, b, 8)", [1 + 2**-12, 3], [-1, 1], [2**-11, 10], [2**-11 + 2**-24, 10]),
     "elementary": ("float", "Div(c, a, b, 8)", [1, 1, 6], [3, 4, 2], [float(np.float32(1) / np.float32(3)), 0.25, 3], [0.333333015441894, 0.25, 3]),
     "reciprocal": ("float", "Reciprocal(c, a, 8)", [3, 4], [0, 0], [float(np.float32(1) / np.float32(3)), 0.25], [0.333313, 0.25]),

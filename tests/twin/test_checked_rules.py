@@ -88,6 +88,30 @@ _CASES = {
     "pad_wide": ("GlobalTensor<int64_t> g; g.SetGlobalBuffer((__gm__ int64_t*)x); DataCopyPad(c.ReinterpretCast<int64_t>(), g, DataCopyExtParams(1, n, 0, 0, 0), DataCopyPadExtParams<int64_t>(true, 0, 1, 7));", [("parameter", "DataCopyPad(GM->UB): types of 8 bytes are padded with 0 only")]),
     "atomic": ("GlobalTensor<float> g; g.SetGlobalBuffer((__gm__ float*)x); SetAtomicAdd<int32_t>(); DataCopy(g, a, n); SetAtomicNone(); DataCopy(g, a, n);", [("atomic-type", "DataCopy(UB->GM): copies float while SetAtomic* is in force for int32_t")]),
     "shift": ("ShiftLeft(v, u, 33, n);", [("parameter", "ShiftLeft: the shift is 33; it must be 0 to 32")]),
+    "count_wide": ("const int64_t m = n; Add(c, a, b, m); Tanh<float>(c, a, at<uint8_t>(57344), uint64_t(m)); DataCopy(c, a, m); Duplicate(c, 1.0f, m);", []),
+    "count_cut": ("const int64_t m = (int64_t(1) << 32) + n; Add(c, a, b, m);", [("count", "Add: the count is 4294967360, which the 32 bits of the parameter do not hold")]),
+    "count_cut_library": ("Tanh<float>(c, a, at<uint8_t>(57344), uint64_t(n) << 32);", [("count", "Tanh: the count is 274877906944, which the 32 bits of the parameter do not hold")]),
+    "count_cut_copy": ("GlobalTensor<float> g; g.SetGlobalBuffer((__gm__ float*)x); DataCopy(c, g, (uint64_t(1) << 32) | uint64_t(n));", [("count", "DataCopy(GM->UB): the count is 4294967360, which the 32 bits of the parameter do not hold")]),
+    "count_cut_cast": ("Cast(h, a, RoundMode::CAST_NONE, (uint64_t(1) << 32) | uint64_t(n));", [("count", "Cast: the count is 4294967360, which the 32 bits of the parameter do not hold")]),
+    "merge": ("uint16_t l[4] = {8, 8, 8, 8}; MrgSort<float>(c, MrgSortSrcList<float>(a, a[16], b, b[16]), MrgSort4Info(l, false, 15, 1));", []),
+    "merge_behind": ("uint16_t l[4] = {8, 8, 0, 0}; MrgSort<float>(c[32], MrgSortSrcList<float>(c, c[16], c, c), MrgSort4Info(l, false, 3, 1));", []),
+    "merge_self": ("uint16_t l[4] = {8, 8, 0, 0}; MrgSort<float>(a, MrgSortSrcList<float>(a, b, b, b), MrgSort4Info(l, false, 3, 1));", [("overlap", "MrgSort: src0 is dst, which this instruction does not allow")]),
+    "merge_part": ("uint16_t l[4] = {8, 8, 0, 0}; MrgSort<float>(a, MrgSortSrcList<float>(b, a[24], b, b), MrgSort4Info(l, false, 3, 1));", [("overlap", "MrgSort: src1 shares bytes with dst and does not start where dst starts")]),
+    "merge_fourth": ("uint16_t l[4] = {8, 8, 8, 8}; uint32_t s[4]; MrgSort<float>(c, MrgSortSrcList<float>(a, a[16], b, c[56]), l, s, 15, 1);", [("overlap", "MrgSort: src3 shares bytes with dst")]),
+    "merge_repeats": ("uint16_t l[4] = {8, 8, 0, 0}; uint32_t s[4]; MrgSort<float>(a, MrgSortSrcList<float>(b, a[32], b, b), l, s, 3, n / 32);", [("overlap", "MrgSort: src1 shares bytes with dst and does not start where dst starts")]),
+    "merge_unused": ("uint16_t l[4] = {8, 8, 8, 0}; MrgSort<float>(c, MrgSortSrcList<float>(a, a[16], b, c), MrgSort4Info(l, false, 7, 1));", []),
+    "deq": ("SetDeqScale(half(0.5f)); Cast(h, u, RoundMode::CAST_NONE, n); AddDeqRelu(i, u, u, n);", []),
+    "deq_offset": ("SetDeqScale(0.5f, 0, true); Cast(h, u, RoundMode::CAST_NONE, n);", []),
+    "deq_never": ("Cast(h, u, RoundMode::CAST_NONE, n);", [("deq-scale", "Cast: int32_t to half takes the scale of SetDeqScale, and nothing has set one")]),
+    "deq_repeat": ("Cast(h, u, RoundMode::CAST_NONE, uint64_t(64), uint8_t(1), UnaryRepeatParams(1, 1, 4, 8));", [("deq-scale", "Cast: int32_t to half takes the scale of SetDeqScale, and nothing has set one")]),
+    "deq_fused": ("AddDeqRelu(h, u, u, n);", [("deq-scale", "AddDeqRelu: int32_t to half takes the scale of SetDeqScale, and nothing has set one")]),
+    "deq_not_needed": ("Cast(c, u, RoundMode::CAST_NONE, n); Cast(h, a, RoundMode::CAST_NONE, n);", []),
+    "second_word": ("const uint64_t m[2] = {~uint64_t(0), uint64_t(n)}; Adds(c, a, 1.0f, m, uint8_t(1), UnaryRepeatParams());", []),
+    "domain": ("Duplicate(b, 65504.0f, 8); Duplicate(b[8], -65504.0f, 8); Sin<float>(c, b, at<uint8_t>(57344), 16); Log<float>(c, a, n);", []),
+    "domain_sin": ("Duplicate(b, 65504.0f, 8); Duplicate(b[8], -65536.0f, 8); Cos<float>(c, b, at<uint8_t>(57344), 16); Cos<float>(c, b, at<uint8_t>(57344), 8);", [("domain", "Cos: element 8 of src is -65536; the function is documented for abs x <= 65504")]),
+    "domain_log": ("Duplicate(b, 0.0f, 8); Log<float>(c, b, 8);", [("domain", "Log: element 0 of src is 0; the function is documented for x > 0")]),
+    "domain_half": ("Duplicate(h, half(1.5f), 16); Asin<half>(i, h, at<uint8_t>(57344), 16);", [("domain", "Asin: element 0 of src is 1.5; the function is documented for abs x <= 1")]),
+    "domain_nan": ("Duplicate(b.ReinterpretCast<int32_t>(), 0x7fc00000, 8); Log<float>(c, b, 8); Duplicate(b, 0.0f, 8); Ln(c, b, 8);", []),
 }  # fmt: skip
 
 
@@ -122,7 +146,7 @@ def kernels(twin: Harness) -> dict[str, Kernel]:
     return twin.compile(text, [*_CASES, "on_a_cube_core"], build="checked")
 
 
-_OTHERS = ("race", "undefined", "core-state")
+_OTHERS = ("race", "undefined", "core-state", "needs-tpipe")
 """Rules of which the cases take no heed."""
 
 

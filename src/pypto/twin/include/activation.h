@@ -53,7 +53,7 @@ struct ReGluLanes {
 namespace AscendC {
 
 template <typename T, bool isReuseSource = false>
-PYPTO_INLINE void Sigmoid(const LocalTensor<T>& dst, const LocalTensor<T>& src, const uint32_t calCount)
+PYPTO_INLINE void Sigmoid(const LocalTensor<T>& dst, const LocalTensor<T>& src, const pypto_twin::UnsignedCount calCount)
 {
     PYPTO_TWIN_TYPES("Sigmoid", T, half, float);
     PYPTO_RULES(Sigmoid, count(calCount).tensor(dst).tensor(src));
@@ -61,7 +61,7 @@ PYPTO_INLINE void Sigmoid(const LocalTensor<T>& dst, const LocalTensor<T>& src, 
 }
 template <typename T, bool isReuseSource = false>
 PYPTO_INLINE void Sigmoid(const LocalTensor<T>& dst, const LocalTensor<T>& src,
-                          const LocalTensor<uint8_t>& tmp, const uint32_t calCount)
+                          const LocalTensor<uint8_t>& tmp, const pypto_twin::UnsignedCount calCount)
 {
     PYPTO_TWIN_TYPES("Sigmoid", T, half, float);
     PYPTO_RULES(Sigmoid, count(calCount).tensor(dst).tensor(src).tmp(tmp));
@@ -75,7 +75,7 @@ PYPTO_INLINE void Sigmoid(const LocalTensor<T>& dst, const LocalTensor<T>& src)
 
 template <typename T, bool highPrecision = false, bool highPerformance = false>
 PYPTO_INLINE void Gelu(const LocalTensor<T>& dst, const LocalTensor<T>& src,
-                       const LocalTensor<uint8_t>& tmp, const uint32_t dataSize)
+                       const LocalTensor<uint8_t>& tmp, const pypto_twin::UnsignedCount dataSize)
 {
     PYPTO_TWIN_TYPES("Gelu", T, half, float);
     PYPTO_RULES(Gelu, count(dataSize).tensor(dst).tensor(src).tmp(tmp));
@@ -83,7 +83,7 @@ PYPTO_INLINE void Gelu(const LocalTensor<T>& dst, const LocalTensor<T>& src,
 }
 template <typename T, bool highPrecision = false, bool highPerformance = false>
 PYPTO_INLINE void FasterGelu(const LocalTensor<T>& dst, const LocalTensor<T>& src,
-                             const LocalTensor<uint8_t>& tmp, const uint32_t dataSize)
+                             const LocalTensor<uint8_t>& tmp, const pypto_twin::UnsignedCount dataSize)
 {
     PYPTO_TWIN_TYPES("FasterGelu", T, half, float);
     PYPTO_RULES(FasterGelu, count(dataSize).tensor(dst).tensor(src).tmp(tmp));
@@ -91,7 +91,7 @@ PYPTO_INLINE void FasterGelu(const LocalTensor<T>& dst, const LocalTensor<T>& sr
 }
 
 template <typename T, bool isReuseSource = false>
-PYPTO_INLINE void Swish(const LocalTensor<T>& dst, const LocalTensor<T>& src, uint32_t dataSize,
+PYPTO_INLINE void Swish(const LocalTensor<T>& dst, const LocalTensor<T>& src, pypto_twin::UnsignedCount dataSize,
                         const T scalarValue)
 {
     using namespace pypto_twin;
@@ -100,7 +100,7 @@ PYPTO_INLINE void Swish(const LocalTensor<T>& dst, const LocalTensor<T>& src, ui
     count_form(lane::SwishLanes{lane::scalar_of(scalarValue)}, dataSize, dst, src);
 }
 template <typename T, bool isReuseSource = false>
-PYPTO_INLINE void Silu(const LocalTensor<T>& dst, const LocalTensor<T>& src, uint32_t dataSize)
+PYPTO_INLINE void Silu(const LocalTensor<T>& dst, const LocalTensor<T>& src, pypto_twin::UnsignedCount dataSize)
 {
     PYPTO_TWIN_TYPES("Silu", T, half, float);
     PYPTO_RULES(Silu, count(dataSize).tensor(dst).tensor(src));
@@ -109,7 +109,7 @@ PYPTO_INLINE void Silu(const LocalTensor<T>& dst, const LocalTensor<T>& src, uin
 
 template <typename T, bool isReuseSource = false>
 PYPTO_INLINE void GeGLU(const LocalTensor<T>& dst, const LocalTensor<T>& src0, const LocalTensor<T>& src1,
-                        const LocalTensor<uint8_t>& tmp, const uint32_t calCount)
+                        const LocalTensor<uint8_t>& tmp, const pypto_twin::UnsignedCount calCount)
 {
     PYPTO_TWIN_TYPES("GeGLU", T, half, float);
     PYPTO_RULES(GeGLU, count(calCount).tensor(dst).tensor(src0).tensor(src1).tmp(tmp));
@@ -117,7 +117,7 @@ PYPTO_INLINE void GeGLU(const LocalTensor<T>& dst, const LocalTensor<T>& src0, c
 }
 template <typename T, bool isReuseSource = false>
 PYPTO_INLINE void SwiGLU(LocalTensor<T>& dst, const LocalTensor<T>& src0, const LocalTensor<T>& src1,
-                         const float& scalarValue, const LocalTensor<uint8_t>& tmp, const uint32_t calCount)
+                         const float& scalarValue, const LocalTensor<uint8_t>& tmp, const pypto_twin::UnsignedCount calCount)
 {
     PYPTO_TWIN_TYPES("SwiGLU", T, half, float);
     PYPTO_RULES(SwiGLU, count(calCount).tensor(dst).tensor(src0).tensor(src1).tmp(tmp));
@@ -126,7 +126,7 @@ PYPTO_INLINE void SwiGLU(LocalTensor<T>& dst, const LocalTensor<T>& src0, const 
 }
 template <typename T, bool isReuseSource = false>
 PYPTO_INLINE void ReGlu(const LocalTensor<T>& dst, const LocalTensor<T>& src0, const LocalTensor<T>& src1,
-                        const LocalTensor<uint8_t>& tmp, const uint32_t calCount)
+                        const LocalTensor<uint8_t>& tmp, const pypto_twin::UnsignedCount calCount)
 {
     PYPTO_TWIN_TYPES("ReGlu", T, half, float, bfloat16_t);
     PYPTO_RULES(ReGlu, count(calCount).tensor(dst).tensor(src0).tensor(src1).tmp(tmp));

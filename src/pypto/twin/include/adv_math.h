@@ -116,7 +116,7 @@ namespace AscendC {
 #define PYPTO_TWIN_MATH(Name, Function)                                                          \
     template <typename T, bool isReuseSource = false>                                            \
     PYPTO_INLINE void Name(const LocalTensor<T>& dst, const LocalTensor<T>& src,                 \
-                           const uint32_t calCount)                                              \
+                           const pypto_twin::UnsignedCount calCount)                             \
     {                                                                                            \
         PYPTO_TWIN_TYPES(#Name, T, half, float);                                                 \
         PYPTO_RULES(Name, count(calCount).tensor(dst).tensor(src));                              \
@@ -124,7 +124,7 @@ namespace AscendC {
     }                                                                                            \
     template <typename T, bool isReuseSource = false>                                            \
     PYPTO_INLINE void Name(const LocalTensor<T>& dst, const LocalTensor<T>& src,                 \
-                           const LocalTensor<uint8_t>& tmp, const uint32_t calCount)             \
+                           const LocalTensor<uint8_t>& tmp, const pypto_twin::UnsignedCount calCount) \
     {                                                                                            \
         PYPTO_TWIN_TYPES(#Name, T, half, float);                                                 \
         PYPTO_RULES(Name, count(calCount).tensor(dst).tensor(src).tmp(tmp));                     \
@@ -170,7 +170,7 @@ PYPTO_TWIN_MATH(Sign, SignLanes)
 /* The Taylor form: the twin computes exp exactly at any level. */
 template <typename T, uint8_t taylorExpandLevel, bool isReuseSource = false>
 PYPTO_INLINE void Exp(const LocalTensor<T>& dst, const LocalTensor<T>& src,
-                      const LocalTensor<uint8_t>& tmp, const uint32_t calCount)
+                      const LocalTensor<uint8_t>& tmp, const pypto_twin::UnsignedCount calCount)
 {
     PYPTO_TWIN_TYPES("Exp", T, half, float);
     PYPTO_RULES(Exp_adv, count(calCount).tensor(dst).tensor(src).tmp(tmp));
@@ -180,7 +180,7 @@ PYPTO_INLINE void Exp(const LocalTensor<T>& dst, const LocalTensor<T>& src,
 #define PYPTO_TWIN_MATH_2(Name, api, Function, ...)                                              \
     template <typename T, bool isReuseSource = false>                                            \
     PYPTO_INLINE void Name(const LocalTensor<T>& dst, const LocalTensor<T>& src0,                \
-                           const LocalTensor<T>& src1, const uint32_t calCount)                  \
+                           const LocalTensor<T>& src1, const pypto_twin::UnsignedCount calCount) \
     {                                                                                            \
         PYPTO_TWIN_TYPES(#Name, T, __VA_ARGS__);                                                 \
         PYPTO_RULES(api, count(calCount).tensor(dst).tensor(src0).tensor(src1));                 \
@@ -189,7 +189,7 @@ PYPTO_INLINE void Exp(const LocalTensor<T>& dst, const LocalTensor<T>& src,
     template <typename T, bool isReuseSource = false>                                            \
     PYPTO_INLINE void Name(const LocalTensor<T>& dst, const LocalTensor<T>& src0,                \
                            const LocalTensor<T>& src1, const LocalTensor<uint8_t>& tmp,          \
-                           const uint32_t calCount)                                              \
+                           const pypto_twin::UnsignedCount calCount)                             \
     {                                                                                            \
         PYPTO_TWIN_TYPES(#Name, T, __VA_ARGS__);                                                 \
         PYPTO_RULES(api, count(calCount).tensor(dst).tensor(src0).tensor(src1).tmp(tmp));        \
@@ -202,7 +202,7 @@ PYPTO_TWIN_MATH_2(Power, Power_tensor_tensor, PowerLanes, half, float, int32_t)
 
 template <typename T, bool isReuseSource = false>
 PYPTO_INLINE void Power(const LocalTensor<T>& dst, const LocalTensor<T>& src0, const T& src1,
-                        const LocalTensor<uint8_t>& tmp, const uint32_t calCount)
+                        const LocalTensor<uint8_t>& tmp, const pypto_twin::UnsignedCount calCount)
 {
     using namespace pypto_twin;
     PYPTO_TWIN_TYPES("Power", T, half, float, int32_t);
@@ -211,7 +211,7 @@ PYPTO_INLINE void Power(const LocalTensor<T>& dst, const LocalTensor<T>& src0, c
 }
 template <typename T, bool isReuseSource = false>
 PYPTO_INLINE void Power(const LocalTensor<T>& dst, const T& src0, const LocalTensor<T>& src1,
-                        const LocalTensor<uint8_t>& tmp, const uint32_t calCount)
+                        const LocalTensor<uint8_t>& tmp, const pypto_twin::UnsignedCount calCount)
 {
     using namespace pypto_twin;
     PYPTO_TWIN_TYPES("Power", T, half, float, int32_t);
@@ -222,7 +222,7 @@ PYPTO_INLINE void Power(const LocalTensor<T>& dst, const T& src0, const LocalTen
 /* ClampMax = min(x, scalar), ClampMin = max(x, scalar) */
 template <typename T, bool isReuseSource = false>
 PYPTO_INLINE void ClampMax(const LocalTensor<T>& dst, const LocalTensor<T>& src,
-                           const LocalTensor<uint8_t>& tmp, const T scalar, const uint32_t calCount)
+                           const LocalTensor<uint8_t>& tmp, const T scalar, const pypto_twin::UnsignedCount calCount)
 {
     using namespace pypto_twin;
     PYPTO_TWIN_TYPES("ClampMax", T, half, float);
@@ -231,7 +231,7 @@ PYPTO_INLINE void ClampMax(const LocalTensor<T>& dst, const LocalTensor<T>& src,
 }
 template <typename T, bool isReuseSource = false>
 PYPTO_INLINE void ClampMin(const LocalTensor<T>& dst, const LocalTensor<T>& src,
-                           const LocalTensor<uint8_t>& tmp, const T scalar, const uint32_t calCount)
+                           const LocalTensor<uint8_t>& tmp, const T scalar, const pypto_twin::UnsignedCount calCount)
 {
     using namespace pypto_twin;
     PYPTO_TWIN_TYPES("ClampMin", T, half, float);
@@ -285,7 +285,8 @@ PYPTO_INLINE void CumSum(LocalTensor<T>& dst, LocalTensor<T>& lastRow, const Loc
                 flow.from(src.Position(), src.GetPhyAddr() + i * line + k * step, sizeof(T));
                 flow.to(dst.Position(), dst.GetPhyAddr() + i * line + k * step, sizeof(T));
             }
-            sum += static_cast<float>(src.GetPhyAddr()[i * line + k * step]);
+            const float next = static_cast<float>(src.GetPhyAddr()[i * line + k * step]);
+            sum = simd::normal(simd::splat(sum + simd::normal(simd::splat(next))[0]))[0];
             dst.GetPhyAddr()[i * line + k * step] = T(sum);
         }
     }

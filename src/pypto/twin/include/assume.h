@@ -39,6 +39,9 @@
 #ifndef PYPTO_ASSUME_CAST_NAN
 #define PYPTO_ASSUME_CAST_NAN 0
 #endif
+#ifndef PYPTO_ASSUME_DOMAIN
+#define PYPTO_ASSUME_DOMAIN 0
+#endif
 
 namespace pypto_twin {
 namespace assume {
@@ -54,6 +57,7 @@ constexpr bool elementary_coarse = PYPTO_ASSUME_ELEMENTARY == 1;
 constexpr bool reciprocal_coarse = PYPTO_ASSUME_RECIPROCAL == 1;
 constexpr bool half_overflow_saturate = PYPTO_ASSUME_HALF_OVERFLOW == 1;
 constexpr bool cast_nan_largest = PYPTO_ASSUME_CAST_NAN == 1;
+constexpr bool domain_any = PYPTO_ASSUME_DOMAIN == 1;
 
 }  // namespace assume
 }  // namespace pypto_twin

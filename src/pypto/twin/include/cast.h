@@ -205,6 +205,7 @@ struct CastLanes {
     {
         using namespace simd;
         if constexpr (is_same<V, f32x8>) {
+            v = normal(v);
             if constexpr (is_same<D, half>) return to_half(v, mode);
             else if constexpr (is_same<D, bfloat16_t>) return to_bfloat16(v, mode);
             else if constexpr (is_same<D, int32_t>) return to_int32(v, mode);
@@ -214,7 +215,7 @@ struct CastLanes {
             else if constexpr (is_same<S, float>) return round_to_integral(v, mode);
             else return v;
         } else if constexpr (is_same<V, f32x4>) {
-            return to_int64(v, mode);
+            return to_int64(low_half(normal(join(v, v))), mode);
         } else if constexpr (is_same<V, i32x4>) {
             return __builtin_convertvector(v, i64x4);
         } else if constexpr (is_same<V, i64x4>) {
@@ -331,7 +332,7 @@ namespace AscendC {
 
 template <typename T, typename U>
 PYPTO_INLINE void Cast(const LocalTensor<T>& dst, const LocalTensor<U>& src,
-                       const RoundMode& roundMode, const uint32_t count)
+                       const RoundMode& roundMode, const pypto_twin::UnsignedCount count)
 {
     using namespace pypto_twin;
     PYPTO_RULES(Cast, count(count).tensor(dst).tensor(src).value(static_cast<int64_t>(roundMode)));

@@ -127,7 +127,7 @@ namespace AscendC {
 
 template <typename T, typename U>
 PYPTO_INLINE void Compare(const LocalTensor<U>& dst, const LocalTensor<T>& src0,
-                          const LocalTensor<T>& src1, CMPMODE cmpMode, uint32_t count)
+                          const LocalTensor<T>& src1, CMPMODE cmpMode, pypto_twin::UnsignedCount count)
 {
     using namespace pypto_twin;
     PYPTO_RULES(Compare, count(count).bytes(dst, count / 8).tensor(src0).tensor(src1)
@@ -165,7 +165,7 @@ PYPTO_INLINE void Compare(const LocalTensor<U>& dst, const LocalTensor<T>& src0,
 
 template <typename T, typename U>
 PYPTO_INLINE void Compares(const LocalTensor<U>& dst, const LocalTensor<T>& src0,
-                           const T src1Scalar, CMPMODE cmpMode, uint32_t count)
+                           const T src1Scalar, CMPMODE cmpMode, pypto_twin::UnsignedCount count)
 {
     using namespace pypto_twin;
     PYPTO_RULES(Compares, count(count).bytes(dst, count / 8).tensor(src0).value(static_cast<int64_t>(cmpMode)));
@@ -200,7 +200,7 @@ PYPTO_INLINE void Compares(const LocalTensor<U>& dst, const LocalTensor<T>& src0
 /* Old name of Compares. */
 template <typename T, typename U>
 PYPTO_INLINE void CompareScalar(const LocalTensor<U>& dst, const LocalTensor<T>& src0,
-                                const T src1Scalar, CMPMODE cmpMode, uint32_t count)
+                                const T src1Scalar, CMPMODE cmpMode, pypto_twin::UnsignedCount count)
 {
     Compares(dst, src0, src1Scalar, cmpMode, count);
 }

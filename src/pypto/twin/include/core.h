@@ -73,6 +73,7 @@ struct State {
     check::Core* check;
     check::Registers registers;
     uint8_t atomic_type; /* SetAtomic*: 1 + check::type_of, 0 for none */
+    bool deq_set;        /* SetDeqScale was called */
 #elif defined(PYPTO_TWIN_SHUFFLED)
     shuffle::Stream* stream;
 #endif
@@ -138,6 +139,14 @@ PYPTO_INLINE uint8_t* memory_base(AscendC::TPosition position)
     return state().core->ub + memory_offset(memory_of(position));
 }
 
+/* SetDeqScale was called. */
+PYPTO_INLINE void on_deq_scale()
+{
+#if defined(PYPTO_TWIN_CHECKED)
+    state().deq_set = true;
+#endif
+}
+
 }  // namespace pypto_twin
 
 #define ASCEND_IS_AIV (pypto_twin::state().core->is_cube == 0)
@@ -193,13 +202,18 @@ PYPTO_INLINE void SetVectorMask(int32_t length)
     }
 }
 
-PYPTO_INLINE void SetDeqScale(half scale) { pypto_twin::state().deq_scale = static_cast<float>(scale); }
+PYPTO_INLINE void SetDeqScale(half scale)
+{
+    pypto_twin::state().deq_scale = static_cast<float>(scale);
+    pypto_twin::on_deq_scale();
+}
 
 PYPTO_INLINE void SetDeqScale(float scale, int16_t offset, bool signMode)
 {
     pypto_twin::state().deq_scale = scale;
     pypto_twin::state().deq_offset = offset;
     pypto_twin::state().deq_signed = signMode;
+    pypto_twin::on_deq_scale();
 }
 
 }  // namespace AscendC

@@ -113,7 +113,7 @@ PYPTO_HIDDEN PYPTO_OUTLINE void broadcast(const Operand<T>& to, const AscendC::L
 namespace AscendC {
 
 template <typename T>
-PYPTO_INLINE void Duplicate(const LocalTensor<T>& dst, const T& scalarValue, const int32_t& count)
+PYPTO_INLINE void Duplicate(const LocalTensor<T>& dst, const T& scalarValue, const pypto_twin::SignedCount& count)
 {
     using namespace pypto_twin;
     PYPTO_TWIN_TYPES("Duplicate", T, PYPTO_TWIN_MOVABLE);
@@ -165,7 +165,7 @@ PYPTO_INLINE void Brcb(const LocalTensor<T>& dst, const LocalTensor<T>& src,
 
 /* first, first + 1, ... */
 template <typename T>
-PYPTO_INLINE void CreateVecIndex(const LocalTensor<T>& dst, const T& firstValue, uint32_t count)
+PYPTO_INLINE void CreateVecIndex(const LocalTensor<T>& dst, const T& firstValue, pypto_twin::UnsignedCount count)
 {
     using namespace pypto_twin;
     PYPTO_TWIN_TYPES("CreateVecIndex", T, half, float, int16_t, int32_t);
@@ -235,7 +235,7 @@ PYPTO_INLINE void CreateVecIndex(LocalTensor<T>& dst, const T& firstValue, uint6
 /* firstValue + i * diffValue */
 template <typename T>
 PYPTO_INLINE void Arange(const LocalTensor<T>& dst, const T firstValue, const T diffValue,
-                         const int32_t count)
+                         const pypto_twin::SignedCount count)
 {
     using namespace pypto_twin;
     PYPTO_TWIN_TYPES("Arange", T, half, float, int16_t, int32_t);
@@ -253,7 +253,7 @@ PYPTO_INLINE void Arange(const LocalTensor<T>& dst, const T firstValue, const T 
 }
 template <typename T>
 PYPTO_INLINE void ArithProgression(const LocalTensor<T>& dst, const T firstValue, const T diffValue,
-                                   const int32_t count)
+                                   const pypto_twin::SignedCount count)
 {
     Arange(dst, firstValue, diffValue, count);
 }

@@ -77,7 +77,7 @@ namespace AscendC {
 #define PYPTO_TWIN_FUSED_CAST(Name, Operation, multiplies)                                       \
     template <typename T, typename U>                                                            \
     inline void Name(const LocalTensor<T>& dst, const LocalTensor<U>& src0,                      \
-                     const LocalTensor<U>& src1, const uint32_t count)                           \
+                     const LocalTensor<U>& src1, const pypto_twin::UnsignedCount count)          \
     {                                                                                            \
         using namespace pypto_twin;                                                              \
         require_fused_cast<T, U, multiplies>();                                                  \
@@ -123,7 +123,7 @@ PYPTO_TWIN_FUSED_CAST(MulCast, MulLanes, true)
 
 template <typename T, typename U>
 inline void AddDeqRelu(const LocalTensor<T>& dst, const LocalTensor<U>& src0,
-                       const LocalTensor<U>& src1, const int32_t& count)
+                       const LocalTensor<U>& src1, const pypto_twin::SignedCount& count)
 {
     using namespace pypto_twin;
     static_assert(is_same<T, half> && is_same<U, int32_t>,

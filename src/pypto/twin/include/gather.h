@@ -140,7 +140,7 @@ namespace AscendC {
 template <typename T>
 PYPTO_INLINE void Gather(const LocalTensor<T>& dst, const LocalTensor<T>& src,
                          const LocalTensor<uint32_t>& srcOffset, const uint32_t srcBaseAddr,
-                         const uint32_t count)
+                         const pypto_twin::UnsignedCount count)
 {
     using namespace pypto_twin;
     PYPTO_TWIN_TYPES("Gather", T, PYPTO_TWIN_MOVABLE);

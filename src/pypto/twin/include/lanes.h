@@ -108,16 +108,6 @@ PYPTO_INLINE f32x8 product_sum(f32x8 a, f32x8 b, f32x8 c)
 PYPTO_INLINE f32x8 elementary(f32x8 v) { return assume::elementary_coarse ? shortened(v, 4) : v; }
 PYPTO_INLINE f32x8 approximate(f32x8 v) { return assume::reciprocal_coarse ? shortened(v, 10) : v; }
 
-/* Operands and results of arithmetic. */
-template <typename V>
-PYPTO_INLINE V normal(V v)
-{
-    if constexpr (assume::subnormal_flush && is_same<V, f32x8>) {
-        return without_subnormals(v);
-    }
-    return v;
-}
-
 /* Function objects of one to three vectors. `ops` is the expression in a, b, c. */
 #define PYPTO_LANE_1(name, expression)                                                           \
     struct name {                                                                                \

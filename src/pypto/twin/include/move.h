@@ -199,7 +199,7 @@ namespace AscendC {
 /* ---- DataCopy: whole 32-byte blocks ---- */
 
 template <typename T>
-PYPTO_INLINE void DataCopy(const LocalTensor<T>& dst, const GlobalTensor<T>& src, uint32_t count)
+PYPTO_INLINE void DataCopy(const LocalTensor<T>& dst, const GlobalTensor<T>& src, pypto_twin::UnsignedCount count)
 {
     PYPTO_TWIN_TYPES("DataCopy", T, PYPTO_TWIN_COPIED);
     PYPTO_RULES_OF(pypto_twin::check::copy_of(dst.Position(), TPosition::GM),
@@ -219,7 +219,7 @@ PYPTO_INLINE void DataCopy(const LocalTensor<T>& dst, const GlobalTensor<T>& src
 }
 
 template <typename T>
-PYPTO_INLINE void DataCopy(const GlobalTensor<T>& dst, const LocalTensor<T>& src, uint32_t count)
+PYPTO_INLINE void DataCopy(const GlobalTensor<T>& dst, const LocalTensor<T>& src, pypto_twin::UnsignedCount count)
 {
     PYPTO_TWIN_TYPES("DataCopy", T, PYPTO_TWIN_COPIED);
     PYPTO_RULES_OF(pypto_twin::check::copy_of(TPosition::GM, src.Position()),
@@ -241,7 +241,7 @@ PYPTO_INLINE void DataCopy(const GlobalTensor<T>& dst, const LocalTensor<T>& src
 }
 
 template <typename T>
-PYPTO_INLINE void DataCopy(const LocalTensor<T>& dst, const LocalTensor<T>& src, uint32_t count)
+PYPTO_INLINE void DataCopy(const LocalTensor<T>& dst, const LocalTensor<T>& src, pypto_twin::UnsignedCount count)
 {
     PYPTO_TWIN_TYPES("DataCopy", T, PYPTO_TWIN_COPIED);
     PYPTO_RULES_OF(pypto_twin::check::copy_of(dst.Position(), src.Position()),

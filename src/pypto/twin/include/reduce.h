@@ -39,7 +39,7 @@ struct Sum {
     static PYPTO_INLINE f32x8 combine(f32x8 a, f32x8 b)
     {
         if constexpr (is_same<T, half>) return round_to_half(a + b);
-        return a + b;
+        return normal(a + b);
     }
 };
 template <typename T>
@@ -72,11 +72,17 @@ PYPTO_INLINE float across(f32x8 v)
     return c[0];
 }
 
+template <typename T>
+PYPTO_INLINE f32x8 load(const T* from)
+{
+    return normal(simd::Lanes<T, 8>::load(from));
+}
+
 /* Eight lanes; those masked off replaced. */
 template <typename T>
 PYPTO_INLINE f32x8 load_masked(const T* from, uint32_t bits, float neutral)
 {
-    const f32x8 value = simd::Lanes<T, 8>::load(from);
+    const f32x8 value = load(from);
     return bits == 0xff ? value : select(mask_of_bits(bits), value, splat(neutral));
 }
 
@@ -106,7 +112,7 @@ PYPTO_INLINE uint32_t find(const Operand<T>& src, uint32_t r, const Coverage& co
     for (uint32_t g = 0; g < groups; ++g) {
         const uint32_t bits = covered.bits<8>(r, g * 8);
         if (bits == 0) continue;
-        const f32x8 lanes = simd::Lanes<T, 8>::load(address_of<8>(src, r, g));
+        const f32x8 lanes = load(address_of<8>(src, r, g));
         const uint32_t hits = bits & (value != value ? lane_bits(lanes != lanes) : lane_bits(lanes == wanted));
         if (hits != 0) return g * 8 + static_cast<uint32_t>(__builtin_ctz(hits));
     }
@@ -239,7 +245,7 @@ PYPTO_HIDDEN PYPTO_OUTLINE void pairs(const AscendC::LocalTensor<T>& dst, const 
                     take_lanes(flow, src, r, covered, g * 8 + 2 * k, g * 8 + 2 * k + 2);
                     flow.to(dst.Position(), to + g * 4 + k, sizeof(T));
                 }
-                to[g * 4 + k] = T(v[2 * k] + v[2 * k + 1]);
+                to[g * 4 + k] = T(normal(splat(v[2 * k] + v[2 * k + 1]))[0]);
             }
         }
     }

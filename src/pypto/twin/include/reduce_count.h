@@ -53,7 +53,7 @@ PYPTO_HIDDEN PYPTO_OUTLINE void extreme(const AscendC::LocalTensor<T>& dst, cons
     uint32_t index = 0;
     for (uint32_t r = 0; with_index && r < covered.repeats; ++r) {
         const uint32_t at = find(src, r, covered, value);
-        const float there = static_cast<float>(address_of<8>(src, r, at / 8)[at % 8]);
+        const float there = load(address_of<8>(src, r, at / 8))[at % 8];
         if (covered.active(r, at) && (there == value || (value != value && there != there))) {
             index = r * lanes + at;
             break;
@@ -76,7 +76,7 @@ PYPTO_HIDDEN PYPTO_OUTLINE void total(const AscendC::LocalTensor<T>& dst, const 
     on_write(dst.Position(), dst.GetPhyAddr(), sizeof(T), PIPE_V);
     float sum = repeat<Sum<T>>(src, 0, covered);
     for (uint32_t r = 1; r < covered.repeats; ++r) {
-        const float next = sum + repeat<Sum<T>>(src, r, covered);
+        const float next = normal(splat(sum + repeat<Sum<T>>(src, r, covered)))[0];
         sum = static_cast<float>(T(next));
     }
     flow_all<false>(dst.Position(), dst.GetPhyAddr(), sizeof(T), src, covered);
@@ -98,7 +98,7 @@ namespace AscendC {
 #define PYPTO_TWIN_EXTREME(Name, Operator)                                                       \
     template <typename T>                                                                        \
     PYPTO_INLINE void Name(const LocalTensor<T>& dst, const LocalTensor<T>& src,                 \
-                           const LocalTensor<T>& work, const int32_t count, bool calIndex = false)    \
+                           const LocalTensor<T>& work, const pypto_twin::SignedCount count, bool calIndex = false) \
     {                                                                                            \
         using namespace pypto_twin;                                                              \
         PYPTO_TWIN_TYPES(#Name, T, half, float);                                                 \
@@ -149,7 +149,7 @@ PYPTO_TWIN_EXTREME(ReduceMin, Min)
 
 template <typename T, bool isSetMask = true>
 PYPTO_INLINE void ReduceSum(const LocalTensor<T>& dst, const LocalTensor<T>& src,
-                            const LocalTensor<T>&, const int32_t count)
+                            const LocalTensor<T>&, const pypto_twin::SignedCount count)
 {
     using namespace pypto_twin;
     PYPTO_TWIN_TYPES("ReduceSum", T, half, float);

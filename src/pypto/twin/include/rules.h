@@ -46,7 +46,7 @@ namespace pypto_twin {
 template <typename T>
 struct NarrowField {
     NarrowField() = default;
-    template <typename From>
+    template <typename From, typename = decltype(static_cast<int64_t>(*static_cast<const From*>(nullptr)))>
     constexpr NarrowField(From given) : wide(static_cast<int64_t>(given))
     {
     }
@@ -63,6 +63,9 @@ using Narrow = T;
 using Field8 = Narrow<uint8_t>;
 using Field16 = Narrow<uint16_t>;
 using Field32 = Narrow<uint32_t>;
+/* A number of elements. */
+using SignedCount = Narrow<int32_t>;
+using UnsignedCount = Narrow<uint32_t>;
 
 #if defined(PYPTO_TWIN_CHECKED)
 namespace check {
@@ -114,6 +117,11 @@ struct Call {
         form = Form::count;
         amount = elements;
         return *this;
+    }
+    template <typename T>
+    PYPTO_INLINE Call& count(const NarrowField<T>& elements)
+    {
+        return count(elements.wide);
     }
     template <typename T>
     PYPTO_INLINE Call& repeats(const T& times)
@@ -213,6 +221,22 @@ struct Call {
         bytes(dst, length, p.blockCount, length + uint64_t{p.dstGap} * kBlockBytes);
         bytes(src, length, p.blockCount, length + uint64_t{p.srcGap} * kBlockBytes);
         return fields(p);
+    }
+    /* Sorted lists of records of 8 bytes that become one, `times` times, each behind the one before. */
+    template <typename T, typename Lists>
+    PYPTO_INLINE Call& lists(const AscendC::LocalTensor<T>& dst, const Lists& src, const uint16_t lengths[4],
+                             uint32_t number, uint32_t times)
+    {
+        const AscendC::LocalTensor<T>* const from[] = {&src.src1, &src.src2, &src.src3, &src.src4};
+        uint64_t total = 0;
+        for (uint32_t i = 0; i < number; ++i) {
+            total += uint64_t{lengths[i]} * 8;
+        }
+        bytes(dst, total * times);
+        for (uint32_t i = 0; i < number; ++i) {
+            bytes(*from[i], uint64_t{lengths[i]} * 8, times, total);
+        }
+        return *this;
     }
     /* Strides that are parameters of their own, in the order of the table. */
     template <typename... Values>

@@ -174,7 +174,7 @@ namespace AscendC {
 template <typename T, typename U>
 PYPTO_INLINE void Select(const LocalTensor<T>& dst, const LocalTensor<U>& selMask,
                          const LocalTensor<T>& src0, const LocalTensor<T>& src1, SELMODE selMode,
-                         uint32_t count)
+                         pypto_twin::UnsignedCount count)
 {
     using namespace pypto_twin;
     PYPTO_RULES(Select_tensor_tensor, count(count).tensor(dst).bytes(selMask, select_bytes<T>(selMode, count))
@@ -192,7 +192,7 @@ PYPTO_INLINE void Select(const LocalTensor<T>& dst, const LocalTensor<U>& selMas
 }
 template <typename T, typename U>
 PYPTO_INLINE void Select(const LocalTensor<T>& dst, const LocalTensor<U>& selMask,
-                         const LocalTensor<T>& src0, T src1, SELMODE selMode, uint32_t count)
+                         const LocalTensor<T>& src0, T src1, SELMODE selMode, pypto_twin::UnsignedCount count)
 {
     using namespace pypto_twin;
     PYPTO_RULES(Select_tensor_scalar, count(count).tensor(dst).bytes(selMask, select_bytes<T>(selMode, count))

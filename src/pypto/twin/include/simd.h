@@ -6,6 +6,7 @@
 #ifndef PYPTO_TWIN_SIMD_H
 #define PYPTO_TWIN_SIMD_H
 
+#include "assume.h"
 #include "types.h"
 
 /* Passing 32-byte vectors by value has no ABI without AVX; everything here is inlined. */
@@ -127,6 +128,16 @@ PYPTO_INLINE f32x8 without_subnormals(f32x8 v)
 {
     const u32x8 bits = as<u32x8>(v);
     return as<f32x8>(select_bits((bits & 0x7f800000u) == 0u, bits & 0x80000000u, bits));
+}
+
+/* Operands and results of arithmetic, reductions and conversions. */
+template <typename V>
+PYPTO_INLINE V normal(V v)
+{
+    if constexpr (assume::subnormal_flush && is_same<V, f32x8>) {
+        return without_subnormals(v);
+    }
+    return v;
 }
 
 /* a * b + c, rounded once where the CPU can. For approximations only: instructions whose meaning

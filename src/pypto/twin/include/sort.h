@@ -70,7 +70,7 @@ PYPTO_INLINE void merge(const AscendC::LocalTensor<T>& dst, const AscendC::MrgSo
     if (__builtin_expect(valid != 3 && valid != 7 && valid != 15, 0)) {
         fail("MrgSort: validBit is 3, 7 or 15");
     }
-    PYPTO_RULES(MrgSort, bytes(dst, 0).bytes(src.src1, 0).bytes(src.src2, 0));
+    PYPTO_RULES_OF(check::Api::MrgSort, lists(dst, src, lengths, valid == 3 ? 2u : valid == 7 ? 3u : 4u, repeats));
     const Lists lists{{place_of(src.src1), place_of(src.src2), place_of(src.src3), place_of(src.src4)},
                       {lengths[0], lengths[1], lengths[2], lengths[3]},
                       valid == 3 ? 2u : valid == 7 ? 3u : 4u};

@@ -29,7 +29,7 @@ namespace AscendC {
 #define PYPTO_TWIN_BINARY(Name, Function, ...)                                                   \
     template <typename T>                                                                        \
     PYPTO_INLINE void Name(const LocalTensor<T>& dst, const LocalTensor<T>& src0,                \
-                           const LocalTensor<T>& src1, const int32_t& count)                     \
+                           const LocalTensor<T>& src1, const pypto_twin::SignedCount& count)     \
     {                                                                                            \
         PYPTO_TWIN_TYPES(#Name, T, __VA_ARGS__);                                                 \
         PYPTO_RULES(Name, count(count).tensor(dst).tensor(src0).tensor(src1));                   \
@@ -84,7 +84,7 @@ PYPTO_TWIN_BINARY(SubRelu, SubReluLanes, half, float, int16_t)
 #define PYPTO_TWIN_UNARY(Name, Function, ...)                                                    \
     template <typename T>                                                                        \
     PYPTO_INLINE void Name(const LocalTensor<T>& dst, const LocalTensor<T>& src,                 \
-                           const int32_t& count)                                                 \
+                           const pypto_twin::SignedCount& count)                                 \
     {                                                                                            \
         PYPTO_TWIN_TYPES(#Name, T, __VA_ARGS__);                                                 \
         PYPTO_RULES(Name, count(count).tensor(dst).tensor(src));                                 \
@@ -132,7 +132,7 @@ PYPTO_TWIN_UNARY(Reciprocal, ReciprocalLanes, half, float)
 #define PYPTO_TWIN_SCALAR(Name, Function, ...)                                                   \
     template <typename T, bool isSetMask = true>                                                 \
     PYPTO_INLINE void Name(const LocalTensor<T>& dst, const LocalTensor<T>& src,                 \
-                           const T& scalarValue, const int32_t& count)                           \
+                           const T& scalarValue, const pypto_twin::SignedCount& count)           \
     {                                                                                            \
         using namespace pypto_twin;                                                              \
         PYPTO_TWIN_TYPES(#Name, T, __VA_ARGS__);                                                 \
@@ -179,7 +179,7 @@ PYPTO_TWIN_SCALAR(LeakyRelu, LeakyReluLanes, half, float)
 /* Shift amounts 0 .. bits of T. roundEn adds the last bit shifted out. */
 template <typename T>
 PYPTO_INLINE void ShiftLeft(const LocalTensor<T>& dst, const LocalTensor<T>& src,
-                            const T& scalarValue, const int32_t& count)
+                            const T& scalarValue, const pypto_twin::SignedCount& count)
 {
     PYPTO_TWIN_TYPES("ShiftLeft", T, int16_t, uint16_t, int32_t, uint32_t);
     PYPTO_RULES(ShiftLeft, count(count).tensor(dst).tensor(src).value(static_cast<int64_t>(scalarValue)));
@@ -188,7 +188,7 @@ PYPTO_INLINE void ShiftLeft(const LocalTensor<T>& dst, const LocalTensor<T>& src
 }
 template <typename T>
 PYPTO_INLINE void ShiftRight(const LocalTensor<T>& dst, const LocalTensor<T>& src,
-                             const T& scalarValue, const int32_t& count)
+                             const T& scalarValue, const pypto_twin::SignedCount& count)
 {
     PYPTO_TWIN_TYPES("ShiftRight", T, int16_t, uint16_t, int32_t, uint32_t);
     PYPTO_RULES(ShiftRight, count(count).tensor(dst).tensor(src).value(static_cast<int64_t>(scalarValue)));
@@ -235,7 +235,7 @@ PYPTO_TWIN_SHIFT(const uint64_t mask[], bits_form)
 #define PYPTO_TWIN_TERNARY(Name, Function)                                                       \
     template <typename T, typename U>                                                            \
     PYPTO_INLINE void Name(const LocalTensor<T>& dst, const LocalTensor<U>& src0,                \
-                           const LocalTensor<U>& src1, const int32_t& count)                     \
+                           const LocalTensor<U>& src1, const pypto_twin::SignedCount& count)     \
     {                                                                                            \
         pypto_twin::require_ternary<T, U, pypto_twin::lane::Function>();                         \
         PYPTO_RULES(Name, count(count).tensor(dst).tensor(src0).tensor(src1));                   \
@@ -284,7 +284,7 @@ PYPTO_TWIN_TERNARY(FusedMulAddRelu, MulAddReluLanes)
 /* dst += src * scalar */
 template <typename T, typename U>
 PYPTO_INLINE void Axpy(const LocalTensor<T>& dst, const LocalTensor<U>& src, const U& scalarValue,
-                       const int32_t& count)
+                       const pypto_twin::SignedCount& count)
 {
     using namespace pypto_twin;
     require_ternary<T, U, lane::MulAddDstLanes>();

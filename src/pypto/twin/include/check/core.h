@@ -196,6 +196,7 @@ public:
     bool obeys(const Call& call);
     void gather_offset(uint64_t offset, uint32_t unit);
     bool is_cube() const;
+    bool has_pipe() const { return piped_; }
     uint64_t place(TPosition position, uint64_t address) const; /* byte of its memory */
     void broken(const char* rule, std::string text, const Tensor* of);
 
@@ -222,7 +223,8 @@ public:
 private:
     struct Flag {
         bool set = false;
-        Site site = kNoSite;
+        bool awaited = false; /* a wait stands before the set */
+        Site site = kNoSite;  /* of the one that came first */
         Clock clock;
     };
     struct Lent { /* to the next instruction, for intermediate results */
@@ -258,6 +260,7 @@ private:
     void reset_buffers();
     void queue_bound(const char* what, const Buffer& buffer);
     void left_full();
+    void unmet_waits(pipe_t pipe);
     bool flag_known(const char* call, HardEvent event, int32_t id);
     bool kind_synchronises(const char* call);
     bool takes_part(uint32_t mode, const Core& other) const;

@@ -139,6 +139,7 @@ inline void Core::ordered(pipe_t earlier, pipe_t later) { order_.wait(later, ord
 
 inline void Core::finish()
 {
+    unmet_waits(PIPE_ALL);
     for (const auto& ids : flags_) {
         for (const Flag& flag : ids) {
             if (flag.set) {

@@ -54,6 +54,10 @@ inline bool Core::arrive(bool aiv_only)
         found("core-kind", "SyncAll<true> on a cube core: it is for vector cores");
         return false;
     }
+    unmet_waits(PIPE_ALL);
+    if (!piped_) {
+        found("needs-tpipe", "SyncAll: a kernel without a TPipe may not call it: it may ask the TPipe for events or memory");
+    }
     const Members members = members_of(launch_.kind);
     const bool soft = soft_sync_;
     soft_sync_ = false;

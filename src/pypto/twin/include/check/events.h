@@ -49,6 +49,9 @@ inline bool has_event(HardEvent event, bool cube)
 
 inline void Core::barrier(pipe_t pipe)
 {
+    if (pipe == PIPE_ALL) {
+        unmet_waits(PIPE_ALL);
+    }
     order_.barrier(pipe);
     running_ = running_ && pipe != PIPE_ALL;
 }
@@ -76,6 +79,23 @@ inline bool Core::flag_known(const char* call, HardEvent event, int32_t id)
     return true;
 }
 
+/* Waits of `pipe`, or of all, whose flag nothing has set: where the scalar unit waits for the pipe
+ * itself, nothing will. */
+inline void Core::unmet_waits(pipe_t pipe)
+{
+    for (uint32_t event = 0; event < static_cast<uint32_t>(HardEvent::MAX); ++event) {
+        for (Flag& flag : flags_[event]) {
+            if (flag.awaited && (pipe == PIPE_ALL || pipe == ends_of(static_cast<HardEvent>(event)).target)) {
+                flag.awaited = false;
+                const Site now = site_;
+                site_ = flag.site;
+                found("flag-not-set", "WaitFlag: nothing has set this flag; the core would wait for ever");
+                site_ = now;
+            }
+        }
+    }
+}
+
 inline void Core::set_flag(HardEvent event, int32_t id)
 {
     if (!flag_known("SetFlag", event, id)) {
@@ -85,20 +105,42 @@ inline void Core::set_flag(HardEvent event, int32_t id)
     if (flag.set) {
         found("flag-set-twice", "SetFlag: this flag is set already and nothing has waited for it", flag.site);
     }
-    flag = Flag{true, site_, order_.published(ends_of(event).source)};
+    if (flag.awaited) {
+        const Site now = site_;
+        site_ = flag.site;
+        found("flag-wait-first", std::string("WaitFlag: stands before the SetFlag that it waits for; when the queue of "
+                                             "pipe ") + name_of(ends_of(event).target) +
+                                     " is full before that one is issued, the core waits for ever", now);
+        site_ = now;
+        flag.awaited = false;
+        order_.wait(ends_of(event).target, order_.published(ends_of(event).source));
+        return;
+    }
+    flag = Flag{true, false, site_, order_.published(ends_of(event).source)};
 }
 
+/* A wait blocks its own pipe only: the scalar unit goes on and may still issue the set, unless it is
+ * the one that waits. */
 inline void Core::wait_flag(HardEvent event, int32_t id)
 {
     if (!flag_known("WaitFlag", event, id)) {
         return;
     }
+    const Ends ends = ends_of(event);
+    if (ends.target == PIPE_S) {
+        unmet_waits(ends.source);
+    }
     Flag& flag = flags_[static_cast<uint32_t>(event)][id];
-    if (!flag.set) {
+    if (!flag.set && (ends.target == PIPE_S || flag.awaited)) {
         return found("flag-not-set", "WaitFlag: nothing has set this flag; the core would wait for ever");
     }
+    if (!flag.set) {
+        flag.awaited = true;
+        flag.site = site_;
+        return;
+    }
     flag.set = false;
-    order_.wait(ends_of(event).target, flag.clock);
+    order_.wait(ends.target, flag.clock);
 }
 
 /* A fetched id is the kernel's until the TPipe gives it to somebody for good. */

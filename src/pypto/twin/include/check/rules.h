@@ -53,12 +53,14 @@ public:
     {
         operands();
         types();
+        piped();
         const bool amounts = amount() && mask();
         parameters();
         const bool known = special();
-        scratch();
         if (amounts) {
+            scratch();
             overlaps();
+            domain();
         }
         return amounts && known;
     }
@@ -146,6 +148,10 @@ private:
         }
         if (call_.form != Form::count) {
             return true;
+        }
+        if (amount > INT32_MAX || amount < INT32_MIN) {
+            broken("count", "the count is " + number(amount) + ", which the 32 bits of the parameter do not hold");
+            return false;
         }
         if (row_.count_normal && call_.counter) {
             counter_mode("the count form");
@@ -254,6 +260,14 @@ private:
     void copy_pad(uint32_t local_stride);
     void atomic_type();
     void block_stride();
+    void deq_scale();
+    void merged_lists();
+
+    /* settings.h */
+    void piped();
+    void domain();
+    template <typename T>
+    void domain_of(const Tensor& src);
 
     /* It shares no byte with the operands, but where the table says so. */
     void scratch_apart()
@@ -352,6 +366,7 @@ private:
 }  // namespace check
 }  // namespace pypto_twin
 
+#include "settings.h"
 #include "special.h"
 
 namespace pypto_twin {

@@ -24,7 +24,13 @@ inline bool Rules::special()
                 broken("parameter", "the step is negative; it must be at least 0");
             }
             return true;
-        case Api::Cast: return cast_mode();
+        case Api::Cast:
+            if (call_.tensors[0].type == type_of<half> && call_.tensors[1].type == type_of<int32_t>) {
+                deq_scale();
+            }
+            return cast_mode();
+        case Api::AddDeqRelu: return deq_scale(), true;
+        case Api::MrgSort: return merged_lists(), true;
         case Api::Compare:
         case Api::Compares:
             if (call_.tensors[1].type == type_of<int32_t> && given != 2 /* EQ */) {
@@ -88,6 +94,25 @@ inline bool Rules::cast_mode()
     broken("cast-mode", std::string(type_name(call_.tensors[1].type)) + " to " + type_name(call_.tensors[0].type) +
                             " has no mode CAST_" + names[call_.scalar]);
     return false;
+}
+
+/* int32_t becomes half by a scale that is in a register, where the kernel before may have left one. */
+inline void Rules::deq_scale()
+{
+    if (!state().deq_set) {
+        broken("deq-scale", "int32_t to half takes the scale of SetDeqScale, and nothing has set one");
+    }
+}
+
+/* The third and the fourth list, which the table does not name. */
+inline void Rules::merged_lists()
+{
+    for (uint32_t i = operands_; i < call_.tensor_count; ++i) {
+        operand(call_.tensors[i], *operand_[operands_ - 1]);
+        if (meets(call_, call_.tensors[0], call_.tensors[i])) {
+            broken("overlap", "src" + std::to_string(i - 1) + " shares bytes with dst", &call_.tensors[i]);
+        }
+    }
 }
 
 /* Blocks of a destination that stays would be written one over the other. */
