@@ -13,7 +13,7 @@ import torch
 from pypto import target
 from pypto.error import PyptoGeneralError
 from pypto.ir.tensor import Load, Store
-from pypto.ir.tile import Barrier, Block, Plan, Program
+from pypto.ir.tile import Barrier, Block, Plan, Program, Wait
 from pypto.ir.verify import verify_tensor, verify_tile
 from tests.ops.batch import Batch, make_function
 from tests.ops.checks import HEADER
@@ -118,7 +118,7 @@ def broken(name: str, change: Callable[[Plan], Plan]) -> Program:
     program = program_of(name)
     stage = program.stages[0]
     changed = replace(stage, plans=(change(stage.plans[0]), *stage.plans[1:]))
-    return replace(program, stages=(changed, *program.stages[1:]))
+    return replace(program, body=tuple(changed if n is stage else n for n in program.body))
 
 
 def step_changed(plan: Plan, change: Callable[[Block], Block]) -> Plan:
@@ -156,10 +156,10 @@ def test_tile_verifier(name: str, change: Callable[[Plan], Plan], message: str) 
 
 def test_tile_verifier_sees_stages() -> None:
     program = program_of("stages")
-    quiet = replace(program, stages=tuple(replace(s, sync=False) for s in program.stages))
+    quiet = replace(program, body=tuple(n for n in program.body if n is not Wait.CORES))
     with pytest.raises(PyptoGeneralError, match="without waiting"):
         verify_tile(quiet, target.get())
-    late = replace(program, stages=program.stages[::-1])
+    late = replace(program, body=program.body[::-1])
     with pytest.raises(PyptoGeneralError, match="before it is written"):
         verify_tile(late, target.get())
 

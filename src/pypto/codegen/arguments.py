@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+import dataclasses
+from dataclasses import dataclass
 
 from pypto.codegen.names import Names, identifier
 from pypto.codegen.values import literal, narrowed
@@ -28,27 +29,27 @@ class Derived:
 class Arguments:
     """Collects the fields of ``Args`` while code is generated; equal expressions share a field."""
 
-    names: Names = field(default_factory=Names)
-    fields: list[FieldView] = field(default_factory=list)
-    sources: dict[str, Expr | Derived] = field(default_factory=dict)
-    _known: dict[tuple[str, Expr], str] = field(default_factory=dict)
+    names: Names = dataclasses.field(default_factory=Names)
+    fields: list[FieldView] = dataclasses.field(default_factory=list)
+    sources: dict[str, Expr | Derived] = dataclasses.field(default_factory=dict)
+    _known: dict[tuple[str, Expr], str] = dataclasses.field(default_factory=dict)
 
     def size(self, expr: Expr, wanted: str, dtype: str = "int64_t") -> str:
         """C++ of an integer: a number when it is known, else a field of ``args_``."""
         known = as_int(expr)
         if known is not None:
             return str(known)
-        return f"args_.{self._field(expr, wanted, dtype)}"
+        return f"args_.{self.field(expr, wanted, dtype)}"
 
     def scalar(self, expr: Expr, dtype: DataType) -> str:
         """C++ of a scalar operand in the type of ``dtype``."""
         if isinstance(expr, Const):
             return literal(expr.value, dtype)
         if dtype.is_float:
-            name = self._field(expr, _scalar_name(expr), "float")
+            name = self.field(expr, _scalar_name(expr), "float")
             text = f"args_.{name}"
             return text if dtype == DataType.DT_FP32 else narrowed(text, dtype)
-        name = self._field(expr, _scalar_name(expr), dtype.cpp)
+        name = self.field(expr, _scalar_name(expr), dtype.cpp)
         return f"args_.{name}"
 
     def derived(self, kind: str, plan: int) -> str:
@@ -68,7 +69,8 @@ class Arguments:
         self.fields.append(FieldView("uint64_t", name, "bytes into the workspace"))
         return name
 
-    def _field(self, expr: Expr, wanted: str, dtype: str) -> str:
+    def field(self, expr: Expr, wanted: str, dtype: str) -> str:
+        """The name of the field that holds ``expr``, which is known at launch."""
         key = (dtype, expr)
         if key not in self._known:
             name = self.names.plain(wanted)

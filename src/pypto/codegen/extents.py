@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from pypto.codegen.arguments import Arguments
+from pypto.codegen.device import Members
 from pypto.codegen.views import ConstantView
 from pypto.ir.dtype import DataType
-from pypto.ir.expr import as_int
+from pypto.ir.expr import Expr, as_int
 from pypto.ir.tile import Copy, Kind, Plan
 
 __all__ = ["Extents"]
@@ -17,9 +17,9 @@ class Extents:
     ``total``: of a run; ``rows``, ``cols``, ``pitch`` and ``outer`` of the other forms.
     """
 
-    def __init__(self, plan: Plan, number: int, arguments: Arguments) -> None:
+    def __init__(self, plan: Plan, number: int, members: Members) -> None:
         self.plan = plan
-        self.arguments = arguments
+        self.members = members
         self.constants: dict[str, ConstantView] = {}
         space = plan.space
         if plan.form == "run":
@@ -36,8 +36,8 @@ class Extents:
         )
 
     def _size(self, expr: object, wanted: str, constant: str, comment: str) -> str:
-        text = self.arguments.size(expr, wanted)  # type: ignore[arg-type]
-        if text.startswith("args_."):
+        text = self.members.size(expr, wanted)  # type: ignore[arg-type]
+        if not text.isdigit():
             return text
         self.constants[constant] = ConstantView("int64_t", constant, text, comment)
         return constant
@@ -45,11 +45,10 @@ class Extents:
     def _pitch(self, number: int) -> str:
         if self.plan.form == "chunks":
             return ""
-        cols = as_int(self.plan.space.cols)
-        if cols is None:
-            return f"args_.{self.arguments.derived('pitch', number)}"
-        pitch = -(-cols // self.plan.align) * self.plan.align
-        if pitch == cols:
+        pitch = self.plan.pitch
+        if pitch is None:
+            return f"args_.{self.members.arguments.derived('pitch', number)}"
+        if pitch == as_int(self.plan.space.cols):
             return "kCols"
         self.constants["kPitch"] = ConstantView(
             "uint32_t", "kPitch", str(pitch), "elements; keeps rows 32-byte aligned"
@@ -101,47 +100,93 @@ class Extents:
         return rows, self._cols32(), self.pitch
 
     def place(self, copy: Copy, member: str) -> str:
-        """``member[offset]`` of a copy: by Horner's rule over the axes that the tensor has."""
+        """``member[index]`` of a copy."""
         form = self.plan.form
         if form == "run":
             return f"{member}[begin]" if copy.has_col and copy.kind is Kind.FULL else member
+        text = self._dense_index(copy) if copy.dense else self._strided_index(copy)
+        return f"{member}[{text}]" if text else member
+
+    def _indices(self) -> list[str]:
+        return [*(f"axis{n}" for n in range(len(self.outer))), "row"]
+
+    def _dense_index(self, copy: Copy) -> str:
+        """By Horner's rule over the axes that the tensor has."""
         text = ""
         sizes = [*self.outer, self.rows]
-        indices = [*(f"axis{n}" for n in range(len(self.outer))), "row"]
-        for present, index, size in zip([*copy.outer, copy.has_row], indices, sizes, strict=True):
-            if present:
+        for stride, index, size in zip(copy.strides, self._indices(), sizes, strict=False):
+            if stride is not None:
                 text = index if not text else f"({text} * {size} + {index})"
         if copy.has_col:
             text = f"{text} * {self.cols}" if text else ""
-            if form == "chunks":
+            if self.plan.form == "chunks":
                 text = f"{text} + col" if text else "col"
         if text.startswith("(") and text.endswith(")") and text.count("(") == 1:
             text = text[1:-1]
-        return f"{member}[{text}]" if text else member
+        return text
 
-    def run(self, copy: Copy) -> tuple[str, str, str]:
-        """(blocks, bytes of one, UB gap in 32-byte blocks) of a copy."""
+    def _strided_index(self, copy: Copy) -> str:
+        parts = []
+        for stride, index in zip(copy.strides, self._indices(), strict=False):
+            if stride is not None:
+                size = self._stride(stride)
+                parts.append(index if size == "1" else f"{index} * {size}")
+        if copy.has_col and self.plan.form == "chunks":
+            parts.append("col")
+        return " + ".join(parts)
+
+    def _stride(self, stride: Expr) -> str:
+        """C++ of a stride: that of the columns or of a constant, where it is one."""
+        space = self.plan.space
+        if stride == space.cols:
+            return self.cols
+        return self.members.size(stride, "stride")
+
+    def run(self, copy: Copy) -> tuple[str, str, str, str]:
+        """(blocks, bytes of one, gap in global memory in bytes, gap on chip in 32-byte blocks)."""
         size = f"sizeof({copy.local.dtype.cpp})"
-        kind, width = copy.kind, copy.local.dtype.bytes
+        kind = copy.kind
         if kind is Kind.ONE:
-            return "1", size, "0"
+            return "1", size, "0", "0"
         if self.plan.form == "run":
-            return "1", f"static_cast<uint32_t>(count * {size})", "0"
+            return "1", f"static_cast<uint32_t>(count * {size})", "0", "0"
         if self.plan.form == "chunks":
-            return "1", f"static_cast<uint32_t>(cols * {size})", "0"
+            return "1", f"static_cast<uint32_t>(cols * {size})", "0", "0"
         if kind is Kind.COL:
-            return "1", f"static_cast<uint32_t>(rows * {size})", "0"
+            return "1", f"static_cast<uint32_t>(rows * {size})", "0", "0"
+        if kind is Kind.ROW:
+            length = f"{self.cols} * {size}"
+            return (
+                "1",
+                length if self.cols == "kCols" else f"static_cast<uint32_t>({length})",
+                "0",
+                "0",
+            )
+        return self._rows(copy, size)
+
+    def _rows(self, copy: Copy, size: str) -> tuple[str, str, str, str]:
+        """Rows that lie apart, on chip by the pitch, in global memory by their stride."""
+        width = copy.local.dtype.bytes
+        gap = "0" if copy.dense else self._row_gap(copy, size)
+        rows = "static_cast<uint16_t>(rows)"
         if self.cols == "kCols":
-            cols = as_int(self.plan.space.cols) or 0
-            pitch = -(-cols // self.plan.align) * self.plan.align
-            if kind is Kind.FULL and pitch == cols:
-                return "1", f"static_cast<uint32_t>(rows * kCols * {size})", "0"
+            cols, pitch = as_int(self.plan.space.cols) or 0, self.plan.pitch or 0
+            if pitch == cols and gap == "0":
+                return "1", f"static_cast<uint32_t>(rows * kCols * {size})", "0", "0"
             blocks = (pitch * width - -(-cols * width // 32) * 32) // 32
-            rows = "1" if kind is Kind.ROW else "static_cast<uint16_t>(rows)"
-            return rows, f"kCols * {size}", str(blocks) if kind is Kind.FULL else "0"
-        rows = "1" if kind is Kind.ROW else "static_cast<uint16_t>(rows)"
-        gap = "0"
-        if kind is Kind.FULL and width * self.plan.align != 32:
+            return rows, f"kCols * {size}", gap, str(blocks)
+        apart = "0"
+        if width * self.plan.align != 32:
             taken = f"({self.cols} * {size} + 31) / 32"
-            gap = f"static_cast<uint32_t>({self.pitch} * {size} / 32 - {taken})"
-        return rows, f"static_cast<uint32_t>({self.cols} * {size})", gap
+            apart = f"static_cast<uint32_t>({self.pitch} * {size} / 32 - {taken})"
+        return rows, f"static_cast<uint32_t>({self.cols} * {size})", gap, apart
+
+    def _row_gap(self, copy: Copy, size: str) -> str:
+        """Bytes of global memory between the end of a row and the start of the next one."""
+        stride, cols = copy.strides[-2], self.plan.space.cols
+        if stride is None or stride == cols:
+            return "0"
+        known, width = as_int(stride), as_int(cols)
+        if known is not None and width is not None:
+            return str((known - width) * copy.local.dtype.bytes)
+        return f"static_cast<uint32_t>(({self._stride(stride)} - {self.cols}) * {size})"

@@ -23,10 +23,11 @@ _RESERVED = frozenset(
     args begin calc calcBuf col cols constBuf constQue cores count end first full group headBuf
     headQue inBuf inQue left line noPad offset outBuf outQue perGroup perRow pipe pitch repeat row
     rows run share step stride tail tailBuf tailQue tile tiles total workspace
-    arguments bytes call core data error frame launch runtime state traffic work
+    arguments bytes call core data error frame iteration iterations launch memory runtime state
+    traffic work
     """.split()
 )
-_RESERVED_FORMS = re.compile(r"k[A-Z]\w*|axis\d+|u?int\d+_t")
+_RESERVED_FORMS = re.compile(r"memory\d+|k[A-Z]\w*|axis\d+|u?int\d+_t")
 _LONGEST = 80  # characters of a kernel's name, which names files and symbols
 # Functions that a kernel's symbol must not replace: the C library's and the compiler's own.
 _LIBRARY = frozenset(

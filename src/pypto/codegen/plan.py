@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 
 from pypto.codegen.arguments import Arguments
 from pypto.codegen.comments import source_line
+from pypto.codegen.device import Members, cpp_type
 from pypto.codegen.extents import Extents
 from pypto.codegen.helpers import helper_for
 from pypto.codegen.names import Names
@@ -22,10 +23,11 @@ from pypto.codegen.views import (
     TensorView,
 )
 from pypto.ir.dtype import DataType
-from pypto.ir.tensor import Buffer
-from pypto.ir.tile import Area, Barrier, Block, Copy, Instr, Kind, Local, Plan
+from pypto.ir.expr import Expr, Variable
+from pypto.ir.tensor import Buffer, root
+from pypto.ir.tile import Area, Barrier, Block, Copy, Instr, Kind, Local, Plan, TileStage
 
-__all__ = ["Globals", "PlanWriter"]
+__all__ = ["Globals", "PlanWriter", "queue_view"]
 
 _POSITIONS = {
     Area.IN: ("VECIN", "inQue_"), Area.OUT: ("VECOUT", "outQue_"),
@@ -45,22 +47,39 @@ class Globals:
     arguments: Arguments
     tensors: dict[Buffer, str]  # name of each buffer in C++
     offsets: dict[Buffer, str]  # workspace buffers: field with their offset
+    variables: dict[Variable, str]  # name of each variable in C++
+    private: dict[Buffer, str] = field(default_factory=dict)  # field with the bytes of a core
     helpers: dict[HelperView, None] = field(default_factory=dict)
+    functions: dict[str, None] = field(default_factory=dict)  # of scalars
+
+    def pointer(self, buffer: Buffer) -> str:
+        """Where ``buffer`` starts, in the kernel function and in constructors."""
+        if buffer not in self.offsets:
+            return self.tensors[buffer]
+        text = f"workspace + args.{self.offsets[buffer]}"
+        if buffer in self.private:
+            text += f" + GetBlockIdx() * args.{self.private[buffer]}"
+        return text
 
 
 class PlanWriter:
     """Writes the view of one plan."""
 
-    def __init__(self, plan: Plan, name: str, number: int, shared: Globals) -> None:
+    def __init__(
+        self, stage: TileStage, plan: Plan, name: str, number: int, shared: Globals
+    ) -> None:
+        self.stage = stage
         self.plan = plan
         self.name = name
         self.shared = shared
         self.arguments = shared.arguments
-        self.extents = Extents(plan, number, shared.arguments)
+        self.scalars = Members(shared.arguments, shared.variables, shared.functions)
+        self.extents = Extents(plan, number, self.scalars)
         self.names: dict[Local, str] = {}
         self.area_types = {a: self._area_type(a) for a in plan.areas}
         self.types = {a: t.cpp for a, t in self.area_types.items()}
-        self.buffers: dict[Buffer, None] = {}
+        self.members: dict[tuple[Buffer, Expr], str] = {}  # global tensors, by memory and offset
+        self.member_names = Names()
         self.step = self.arguments.derived("step", number)
         self._name_locals()
 
@@ -175,7 +194,7 @@ class PlanWriter:
         scalar_type = instr.srcs[0].dtype if instr.srcs else instr.dst.dtype
         if instr.form == "flip_sign":
             scalar_type = DataType.DT_INT32  # of the bits
-        scalars = [self.arguments.scalar(s, scalar_type) for s in instr.scalars]
+        scalars = [self.scalars.scalar(s, scalar_type) for s in instr.scalars]
         count = self.extents.elements(instr.extent, instr.dst.dtype)
         helper = helper_for(instr)
         if helper is not None:
@@ -212,22 +231,26 @@ class PlanWriter:
     # --- copies ---
 
     def _global(self, copy: Copy) -> str:
-        self.buffers.setdefault(copy.buffer)
-        return self.extents.place(copy, f"{self.shared.tensors[copy.buffer]}_")
+        memory = root(copy.buffer)
+        member = self.members.get((memory, copy.offset))
+        if member is None:
+            member = f"{self.member_names.plain(self.shared.tensors[memory])}_"
+            self.members[memory, copy.offset] = member
+        return self.extents.place(copy, member)
 
     def _copies(self, copies: Sequence[Copy], area: Area, into: bool) -> list[Statement]:
         base, member = _BASES[area].rstrip("_"), _POSITIONS[area][1]
         kind = "alloc" if into else "deque"
         out = [Statement(kind, base, (member,), self.types[area])]
-        params: dict[tuple[str, str, str], str] = {}
+        params: dict[tuple[str, str, str, str], str] = {}
         pads: dict[str, str] = {}
         for copy in copies:
             shape = self.extents.run(copy)
             if shape not in params:
                 name = "run" if not params else f"run{len(params) + 1}"
                 params[shape] = name
-                blocks, length, gap = shape
-                gaps = ("0", gap) if into else (gap, "0")
+                blocks, length, outside, inside = shape
+                gaps = (outside, inside) if into else (inside, outside)
                 out.append(Statement("copy_params", name, (blocks, length, *gaps)))
             cpp = copy.local.dtype.cpp
             if into and cpp not in pads:
@@ -257,8 +280,12 @@ class PlanWriter:
         head = self._once("Head", self.extents.tile_position, plan.head, Area.HEAD)
         tail = self._tail()
         release = ["const"] if plan.prologue.loads else []
-        tensors = tuple(self._tensor(b) for b in self.shared.tensors if b in self.buffers)
-        params = ", ".join(f"GM_ADDR {self._pointer(b)}" for b in self._pointers())
+        tensors = tuple(
+            self._tensor(memory, offset, member)
+            for b in self.shared.tensors
+            for (memory, offset), member in self.members.items()
+            if memory is b
+        )
         members = [
             (f"LocalTensor<{self.types[a]}>", _BASES[a])
             for a in (Area.CONST, Area.HEAD)
@@ -269,9 +296,12 @@ class PlanWriter:
             name=self.name,
             comment=tuple(lines),
             constants=tuple(constants[k] for k in sorted(constants)),
-            params=params,
+            params=self._params(),
+            alone=self.stage.alone,
+            shared=self.stage.shared is not None,
+            computed=tuple((t, n, e) for n, (t, e) in self.scalars.texts.items()),
             tensors=tensors,
-            queues=tuple(self._queue(a) for a in plan.areas),
+            queues=tuple(queue_view(a, size, plan.depth) for a, size in plan.areas.items()),
             process=plan.form,
             total=self.extents.total,
             rows=self.extents.rows,
@@ -292,29 +322,33 @@ class PlanWriter:
     def _pointers(self) -> list[Buffer]:
         """The buffers whose pointers the class takes, in the order of the kernel's parameters:
         the plans of one stage are constructed alike."""
-        used = [b for b in self.shared.tensors if b in self.buffers]
+        touched = {memory for memory, _ in self.members}
+        used = [b for b in self.shared.tensors if b in touched]
         workspace = [b for b in used if b in self.shared.offsets]
         return [b for b in used if b not in self.shared.offsets] + workspace[:1]
 
     def _pointer(self, buffer: Buffer) -> str:
         return "workspace" if buffer in self.shared.offsets else self.shared.tensors[buffer]
 
-    def _tensor(self, buffer: Buffer) -> TensorView:
-        source = self._pointer(buffer)
-        if buffer in self.shared.offsets:
-            source = f"workspace + args.{self.shared.offsets[buffer]}"
-        return TensorView(buffer.type.dtype.cpp, f"{self.shared.tensors[buffer]}_", source)
+    def _tensor(self, memory: Buffer, offset: Expr, member: str) -> TensorView:
+        start = self.scalars.expression(offset, "start")
+        source = self.shared.pointer(memory)
+        return TensorView(memory.type.dtype.cpp, member, source, "" if start == "0" else start)
 
     def arguments_of_call(self) -> str:
-        return ", ".join(["pipe", *(self._pointer(b) for b in self._pointers()), "args"])
+        """What the kernel function gives the constructor."""
+        memory = "pipe" if self.stage.shared is None else f"memory{self.stage.shared}"
+        pointers = (self._pointer(b) for b in self._pointers())
+        variables = (self.shared.variables[v] for v in self.scalars.used)
+        return ", ".join([memory, *pointers, "args", *variables])
 
-    def _queue(self, area: Area) -> QueueView:
-        position, member = _POSITIONS[area]
-        size = self.plan.areas[area]
-        if area is Area.CALC:
-            return QueueView(f"TBuf<TPosition::{position}>", member, str(size))
-        depth = self.plan.depth if area in (Area.IN, Area.OUT) else 1
-        return QueueView(f"TQue<TPosition::{position}, 1>", member, f"{depth}, {size}")
+    def _params(self) -> str:
+        """The constructor's parameters."""
+        shared = self.stage.shared
+        memory = "TPipe& pipe" if shared is None else f"Memory{shared}& memory"
+        pointers = (f"GM_ADDR {self._pointer(b)}" for b in self._pointers())
+        variables = (f"{cpp_type(v)} {self.shared.variables[v]}" for v in self.scalars.used)
+        return ", ".join([memory, *pointers, "const Args& args", *variables])
 
     def _phase(self, number: int, phases: int) -> list[FunctionView]:
         phase = self.plan.phases[number]
@@ -359,3 +393,12 @@ class PlanWriter:
         moved = self._copies(block.stores, Area.TAIL, into=False)
         moved[0] = Statement("redeque", "tailBuf", ("tailQue_",), self.types[Area.TAIL])
         return FunctionView("Tail", self.extents.tile_position, tuple(out + moved))
+
+
+def queue_view(area: Area, size: int, depth: int) -> QueueView:
+    """The queue or buffer of ``area``."""
+    position, member = _POSITIONS[area]
+    if area is Area.CALC:
+        return QueueView(f"TBuf<TPosition::{position}>", member, str(size))
+    count = depth if area in (Area.IN, Area.OUT) else 1
+    return QueueView(f"TQue<TPosition::{position}, 1>", member, f"{count}, {size}")

@@ -6,11 +6,12 @@ from dataclasses import dataclass
 
 __all__ = [
     "ConstantView",
-    "EntryView",
     "FieldView",
+    "FlowView",
     "FunctionView",
     "HelperView",
     "KernelView",
+    "MemoryView",
     "PlanView",
     "QueueView",
     "Statement",
@@ -59,11 +60,12 @@ class ConstantView:
 
 @dataclass(frozen=True, slots=True)
 class TensorView:
-    """A global tensor member: ``source`` is the pointer expression."""
+    """A global tensor member, ``start`` elements behind the pointer expression ``source``."""
 
     type: str
     member: str
     source: str
+    start: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,6 +104,11 @@ class PlanView:
     comment: tuple[str, ...]
     constants: tuple[ConstantView, ...]
     params: str  # of the constructor
+    alone: bool  # each core runs all of it
+    shared: bool  # its queues belong to an allocation made before
+    computed: tuple[
+        tuple[str, str, str], ...
+    ]  # members that the constructor sets: type, name, value
     tensors: tuple[TensorView, ...]
     queues: tuple[QueueView, ...]
     process: str  # macro of the Process function
@@ -122,15 +129,22 @@ class PlanView:
 
 
 @dataclass(frozen=True, slots=True)
-class EntryView:
-    """One stage in the kernel function."""
+class MemoryView:
+    """Queues that the stages of one loop or branch share."""
 
-    sync: bool
-    first: bool
     name: str
-    otherwise: str | None
-    condition: str
-    arguments: str
+    comment: str
+    queues: tuple[QueueView, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class FlowView:
+    """One line of the kernel function. ``macro`` names the template macro that prints ``text``;
+    ``pad``: white space before it, beyond the function's own."""
+
+    macro: str
+    text: str
+    pad: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -138,11 +152,14 @@ class KernelView:
     name: str
     header: tuple[str, ...]
     fields: tuple[FieldView, ...]
+    functions: tuple[str, ...]  # of scalars
     helpers: tuple[HelperView, ...]
+    memories: tuple[MemoryView, ...]
     plans: tuple[PlanView, ...]
     kind: str
     params: str
-    entries: tuple[EntryView, ...]
+    tensors: tuple[TensorView, ...]  # whose elements the kernel function itself reads
+    flow: tuple[FlowView, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -151,6 +168,7 @@ class WrapperView:
 
     ``ints``/``floats``: names bound to the call's values; ``assigns``: (field, expression);
     ``steps``: lines that choose step sizes; ``conditions``: preconditions in order.
+    ``workspace``: (field of the offset, field of a core's bytes or "", bytes expression).
     """
 
     symbol: str
@@ -165,7 +183,7 @@ class WrapperView:
     floats: tuple[str, ...]
     conditions: tuple[str, ...]
     assigns: tuple[tuple[str, str], ...]
-    workspace: tuple[tuple[str, str], ...]  # (field, bytes expression)
+    workspace: tuple[tuple[str, str, str], ...]
     steps: tuple[Statement, ...]
     work: tuple[str, ...]  # nanoseconds of one core, an expression per stage
     traffic: str  # bytes moved, an expression

@@ -1,20 +1,22 @@
 """Tile IR: how a kernel runs on cores, tile by tile, in planned on-chip memory.
 
-A program is a list of stages. A stage has one or two *plans* (a row that fits on-chip memory, or
-chunks of a row) behind a uniform condition; a plan is one class of the generated Ascend C: a tile
-space, buffers with addresses and lifetimes, and blocks of copies and instructions.
+A program is a list of stages, loops, branches and waits, which every core runs. A stage has one or
+two *plans* (a row that fits on-chip memory, or chunks of a row) behind a uniform condition; a plan
+is one class of the generated Ascend C: a tile space, buffers with addresses and lifetimes, and
+blocks of copies and instructions.
 """
 
 from __future__ import annotations
 
 import enum
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Literal, TypeAlias
 
 from pypto.error import Span
 from pypto.ir.dtype import DataType
-from pypto.ir.expr import Expr
-from pypto.ir.tensor import Buffer, Param, Precondition
+from pypto.ir.expr import Expr, Variable
+from pypto.ir.tensor import Buffer, Carried, Merge, Param, Precondition
 
 __all__ = [
     "Area",
@@ -25,12 +27,21 @@ __all__ = [
     "Instr",
     "Kind",
     "Local",
+    "LoopRange",
     "Phase",
     "Plan",
     "Program",
+    "ReadScalar",
+    "Shared",
     "Slot",
     "Space",
+    "TileBranch",
+    "TileLoop",
+    "TileNode",
     "TileStage",
+    "Wait",
+    "total_bytes",
+    "walk_nodes",
 ]
 
 
@@ -130,16 +141,31 @@ class Barrier:
 class Copy:
     """A copy between global memory and a local: ``rows`` x ``cols`` elements, or one run.
 
-    ``outer`` are the outer axes that the buffer has (True) or broadcasts over (False).
+    ``offset``: of the first element in the buffer's memory; ``strides``: elements per step along
+    the outer axes, the rows and the columns, None where the buffer broadcasts. ``dense``: strides
+    are the products of the sizes that the buffer has, so it is walked as one run.
     """
 
     local: Local
     buffer: Buffer
     kind: Kind
-    outer: tuple[bool, ...]
-    has_row: bool
-    has_col: bool
+    offset: Expr
+    strides: tuple[Expr | None, ...]
+    dense: bool
     span: Span
+
+    @property
+    def outer(self) -> tuple[bool, ...]:
+        """Which outer axes the buffer has."""
+        return tuple(s is not None for s in self.strides[:-2])
+
+    @property
+    def has_row(self) -> bool:
+        return self.strides[-2] is not None
+
+    @property
+    def has_col(self) -> bool:
+        return self.strides[-1] is not None
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -184,17 +210,21 @@ class Space:
 class Plan:
     """One way to run a stage.
 
-    ``step_max``: elements of a FULL local; ``rows_max``: rows of a step; ``align``: elements that a
-    row's pitch is a multiple of; ``unit``: elements of the user's tile after merging.
+    ``step_max``: elements of a FULL local; ``rows_max``: rows of a step; ``pitch``: elements from a
+    row to the next on chip, None where that is chosen at launch; ``align``: what it is a multiple
+    of; ``unit``: elements of the user's tile after merging; ``bound``: the longest row, from what
+    is known at launch.
     ``areas``: bytes of one buffer of each area; ``depth``: buffers of the step's queues.
     ``bytes_per_element``/``cost``: on-chip bytes and CPU cost per element, for the step size.
     """
 
     form: Form
     space: Space
+    bound: Expr
     step_max: int
     rows_max: int
     align: int
+    pitch: int | None
     unit: int
     cols_max: int | None  # largest row that the plan takes; None: any
     parallel_chunks: bool
@@ -226,35 +256,134 @@ class Plan:
 
     @property
     def total_bytes(self) -> int:
-        double = self.areas.get(Area.IN, 0) + self.areas.get(Area.OUT, 0)
-        single = sum(b for a, b in self.areas.items() if a not in (Area.IN, Area.OUT))
-        return double * self.depth + single
+        return total_bytes(self.areas, self.depth)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class TileStage:
-    """One stage: its plans (the first whose ``cols_max`` holds the row runs), and whether all
-    cores must have finished the stages before it."""
+    """One stage and its plans: the first whose ``cols_max`` holds the row runs.
+
+    ``alone``: each core runs all of it by itself, inside a loop that the cores share.
+    ``shared``: its buffers are those of the program's shared allocation of this number; None: its
+    own, made when it starts. ``elements``: of all its runs together, roughly, from what is known at
+    launch.
+    """
 
     plans: tuple[Plan, ...]
-    sync: bool
     lines: tuple[Span, ...]  # the statements that it computes, in order
+    elements: Expr
+    alone: bool = False
+    shared: int | None = None
+
+
+class Wait(enum.Enum):
+    """What must be complete before what follows starts."""
+
+    CORES = "all cores"  # everything on every core
+    CORE = "all pipes"  # everything on this core
+    VECTOR = "vector pipe"  # vector instructions of this core
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class LoopRange:
+    """The values of one loop's index, as Python's ``range``."""
+
+    index: Variable
+    start: Expr
+    stop: Expr
+    step: Expr
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class TileLoop:
+    """``body`` for each value of the index. ``over_cores``: iterations are independent, and each
+    core runs a share of them; several ``ranges`` are then one range, the last one innermost."""
+
+    ranges: tuple[LoopRange, ...]
+    body: tuple[TileNode, ...]
+    over_cores: bool
+    span: Span
+    carried: tuple[Carried, ...] = ()
+    until: Carried | None = None
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class TileBranch:
+    """``then`` if ``condition`` else ``other``; all cores decide alike unless each runs alone."""
+
+    condition: Expr
+    then: tuple[TileNode, ...]
+    other: tuple[TileNode, ...]
+    merges: tuple[Merge, ...]
+    span: Span
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class ReadScalar:
+    """``result`` = the element of ``buffer``'s memory at ``offset``. ``written``: the kernel writes
+    that memory, so that the scalar unit's cache may be stale."""
+
+    result: Variable
+    buffer: Buffer
+    offset: Expr
+    written: bool
+    span: Span
+
+
+TileNode: TypeAlias = TileStage | TileLoop | TileBranch | ReadScalar | Wait
+
+
+def walk_nodes(body: tuple[TileNode, ...]) -> Iterator[TileNode]:
+    """Every node of ``body`` and of the loops and branches in it, in program order."""
+    for node in body:
+        yield node
+        if isinstance(node, TileLoop):
+            yield from walk_nodes(node.body)
+        elif isinstance(node, TileBranch):
+            yield from walk_nodes(node.then)
+            yield from walk_nodes(node.other)
+
+
+@dataclass(frozen=True, slots=True)
+class Shared:
+    """Buffers that the stages of one loop or branch share: bytes of one buffer of each area, and
+    how many of them a step's queues have."""
+
+    areas: dict[Area, int]
+    depth: int
+
+    @property
+    def total_bytes(self) -> int:
+        return total_bytes(self.areas, self.depth)
+
+
+def total_bytes(areas: Mapping[Area, int], depth: int) -> int:
+    """On-chip bytes of buffers of these sizes, ``depth`` of those that a step uses."""
+    return sum(b * (depth if a in (Area.IN, Area.OUT) else 1) for a, b in areas.items())
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Program:
-    """A whole kernel: stages in order, one launch."""
+    """A whole kernel, one launch. ``private``: workspace that each core has for itself."""
 
     name: str
     params: tuple[Param, ...]
-    stages: tuple[TileStage, ...]
+    body: tuple[TileNode, ...]
     workspace: tuple[Buffer, ...]
     preconditions: tuple[Precondition, ...]
     tile: tuple[int, ...] | None
     span: Span
     notes: tuple[str, ...] = field(default=())
+    shared: tuple[Shared, ...] = ()
+    private: frozenset[Buffer] = frozenset()
+
+    @property
+    def stages(self) -> tuple[TileStage, ...]:
+        """All stages, in program order."""
+        return tuple(n for n in walk_nodes(self.body) if isinstance(n, TileStage))
 
     @property
     def kind(self) -> str:
         """Kernel kind: vector cores that synchronise need the scheduler."""
-        return "__mix__(0, 1)" if any(s.sync for s in self.stages) else "__vector__"
+        waits = any(n is Wait.CORES for n in walk_nodes(self.body))
+        return "__mix__(0, 1)" if waits else "__vector__"

@@ -2,7 +2,25 @@
 
 from __future__ import annotations
 
-from pypto.ir.tile import Area, Barrier, Block, Copy, Instr, Local, Plan, Program, Space
+from collections.abc import Mapping, Sequence
+
+from pypto.ir.expr import as_int
+from pypto.ir.tile import (
+    Area,
+    Barrier,
+    Block,
+    Copy,
+    Instr,
+    Local,
+    Plan,
+    Program,
+    Space,
+    TileBranch,
+    TileLoop,
+    TileNode,
+    TileStage,
+    Wait,
+)
 
 __all__ = ["print_program"]
 
@@ -10,13 +28,45 @@ __all__ = ["print_program"]
 def print_program(program: Program) -> str:
     """``program`` as text; positions are relative to the functions' ``def`` lines."""
     out = [f"program {program.name}  {program.kind}"]
-    out += [f"  workspace {b.name}: {b.type}" for b in program.workspace]
-    for number, stage in enumerate(program.stages):
-        if stage.sync:
-            out.append("  -- all cores --")
-        for plan in stage.plans:
-            out += _plan(number, plan)
+    for buffer in program.workspace:
+        own = "  each core its own" if buffer in program.private else ""
+        out.append(f"  workspace {buffer.name}: {buffer.type}{own}")
+    for number, shared in enumerate(program.shared):
+        sizes = ", ".join(f"{a.value} {b} B" for a, b in shared.areas.items())
+        out.append(f"  memory {number}: {sizes}, {shared.depth} x in and out")
+    numbers = {stage: n for n, stage in enumerate(program.stages)}
+    out += _nodes(program.body, numbers, "")
     return "\n".join(out) + "\n"
+
+
+def _nodes(nodes: Sequence[TileNode], numbers: Mapping[TileStage, int], indent: str) -> list[str]:
+    out: list[str] = []
+    for node in nodes:
+        if isinstance(node, Wait):
+            out.append(f"{indent or '  '}-- {node.value} --")
+        elif isinstance(node, TileStage):
+            for plan in node.plans:
+                out += [indent + line for line in _plan(numbers[node], plan, node)]
+        elif isinstance(node, TileLoop):
+            how = "over cores" if node.over_cores else "in sequence"
+            ranges = ", ".join(f"{r.index} {r.start} : {r.stop} : {r.step}" for r in node.ranges)
+            out.append(f"{indent}loop {ranges}  {how}  @{node.span.relative}")
+            until = [node.until] if node.until is not None else []
+            for one in (*node.carried, *until):
+                out.append(f"{indent}  carry {one.inner} = {one.initial}, then {one.next}")
+            out += _nodes(node.body, numbers, indent + "  ")
+        elif isinstance(node, TileBranch):
+            out.append(f"{indent}if {node.condition}  @{node.span.relative}")
+            out += _nodes(node.then, numbers, indent + "  ")
+            if node.other:
+                out.append(f"{indent}else")
+                out += _nodes(node.other, numbers, indent + "  ")
+            for merge in node.merges:
+                out.append(f"{indent}  {merge.result} = {merge.then} or {merge.other}")
+        else:
+            place = f"{node.buffer.name}[{node.offset}]  @{node.span.relative}"
+            out.append(f"{indent}S     {node.result} <- {place}")
+    return out
 
 
 def _space(space: Space) -> str:
@@ -24,8 +74,9 @@ def _space(space: Space) -> str:
     return " x ".join(str(a) for a in axes)
 
 
-def _plan(number: int, plan: Plan) -> list[str]:
-    head = f"stage {number} {plan.form}  space {_space(plan.space)}"
+def _plan(number: int, plan: Plan, stage: TileStage) -> list[str]:
+    head = f"stage {number} {plan.form}{' alone' if stage.alone else ''}  space "
+    head += _space(plan.space)
     if plan.form == "rows":
         head += f", at most {plan.rows_max} rows and {plan.step_max} elements a step"
     else:
@@ -81,7 +132,12 @@ def _block(block: Block) -> list[str]:
 
 
 def _copy(copy: Copy) -> str:
-    return f"{_place(copy.local)} <-> {copy.buffer.name} {copy.kind.value}  @{copy.span.relative}"
+    text = f"{_place(copy.local)} <-> {copy.buffer.name} {copy.kind.value}"
+    if as_int(copy.offset) != 0:
+        text += f" from {copy.offset}"
+    if not copy.dense:
+        text += f" strides ({', '.join('-' if s is None else str(s) for s in copy.strides)})"
+    return f"{text}  @{copy.span.relative}"
 
 
 def _instr(instr: Instr) -> str:

@@ -14,8 +14,25 @@ from typing import TYPE_CHECKING, NoReturn
 
 from pypto.error import Diagnostic, PyptoGeneralError, Span
 from pypto.ir.dtype import DataType
-from pypto.ir.tensor import Buffer
-from pypto.ir.tile import Area, Barrier, Block, Copy, Instr, Kind, Local, Plan, Program, Slot
+from pypto.ir.expr import as_int
+from pypto.ir.tensor import Buffer, root
+from pypto.ir.tile import (
+    Area,
+    Barrier,
+    Block,
+    Copy,
+    Instr,
+    Kind,
+    Local,
+    Plan,
+    Program,
+    Slot,
+    TileBranch,
+    TileLoop,
+    TileStage,
+    Wait,
+    walk_nodes,
+)
 
 if TYPE_CHECKING:
     from pypto.target import Target
@@ -62,34 +79,43 @@ def _instrs(plan: Plan) -> Iterator[Instr]:
 
 
 def _check_stages(program: Program) -> None:
+    """Stages of a kernel without loops wait for what they need of other cores. Elsewhere that
+    depends on what an iteration touches: the checked build of the twin sees it."""
     read: set[Buffer] = set()
     written: set[Buffer] = set()
     ready = {p.buffer for p in program.params if p.buffer is not None}
-    for stage in program.stages:
-        if stage.sync:
+    straight = not any(isinstance(n, TileLoop | TileBranch) for n in program.body)
+    for node in walk_nodes(program.body):
+        if node is Wait.CORES:
             read, written = set(), set()
-        for plan in stage.plans:
+        if not isinstance(node, TileStage):
+            continue
+        for plan in node.plans:
             loads = [c for b in plan.blocks() for c in b.loads]
             stores = [c for b in plan.blocks() for c in b.stores]
             for copy in loads:
-                if copy.buffer not in ready:
+                if root(copy.buffer) not in ready:
                     _defect(f"{copy.buffer} is read before it is written", copy.span)
             for copy in loads + stores:
-                if copy.buffer in written or (copy in stores and copy.buffer in read):
+                memory = root(copy.buffer)
+                whole = straight and as_int(copy.offset) == 0
+                if whole and (memory in written or (copy in stores and memory in read)):
                     _defect(f"{copy.buffer} is used without waiting for other cores", copy.span)
             _check_in_place(loads, stores)
-        for plan in stage.plans:
-            read |= {c.buffer for b in plan.blocks() for c in b.loads}
-            written |= {c.buffer for b in plan.blocks() for c in b.stores}
-        ready |= written
+        for plan in node.plans:
+            loads = [c for b in plan.blocks() for c in b.loads]
+            stores = [c for b in plan.blocks() for c in b.stores]
+            read |= {root(c.buffer) for c in loads if as_int(c.offset) == 0}
+            written |= {root(c.buffer) for c in stores if as_int(c.offset) == 0}
+            ready |= {root(c.buffer) for c in stores}
 
 
 def _check_in_place(loads: list[Copy], stores: list[Copy]) -> None:
     """Within a stage memory that is written may be read only where the same step writes it."""
     for store in stores:
         for load in loads:
-            axes = [(c.outer, c.has_row, c.has_col) for c in (load, store)]
-            if load.buffer is store.buffer and axes[0] != axes[1]:
+            same = root(load.buffer) is root(store.buffer)
+            if same and (load.offset, load.strides) != (store.offset, store.strides):
                 _defect(f"{load.buffer} is read where another step writes it", load.span)
 
 

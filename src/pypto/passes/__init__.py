@@ -1,15 +1,19 @@
-"""From Tensor IR to Tile IR. The passes, in order: decompose, check tiles, simplify, fuse, plan."""
+"""From Tensor IR to Tile IR. The passes, in order: decompose, check tiles, simplify, localize,
+schedule (which fuses), plan."""
 
 from __future__ import annotations
 
 import math
 
 from pypto.error import raise_diagnostics
-from pypto.ir.tensor import Buffer, Compute, Kernel, Simple, Value
+from pypto.ir.tensor import Buffer, Compute, Kernel, Value, root
 from pypto.ir.tile import Program
+from pypto.passes.dead import written_in
 from pypto.passes.decompose import Use, decompose
-from pypto.passes.fuse import fuse
-from pypto.passes.plan import plan_stage
+from pypto.passes.localize import localize
+from pypto.passes.plan import Terms
+from pypto.passes.program import Planner
+from pypto.passes.schedule import schedule, stages_of
 from pypto.passes.simplify import simplify
 from pypto.passes.sizes import Sizes
 from pypto.passes.stage import Stage
@@ -28,34 +32,34 @@ def lower(kernel: Kernel, alias: tuple[int, ...], target: Target) -> Program:
     primitive, uses = decompose(kernel)
     raise_diagnostics(check_tiles(uses, target))
     sizes = Sizes(kernel.preconditions)
-    stages = fuse(_straight(simplify(primitive, same, sizes)), sizes, same)
-    barriers = _barriers(stages, same)
+    local = localize(simplify(primitive, same, sizes), same)
+    scheduled = schedule(local, sizes, same)
     tiled = _tiled(uses)
-    units = [_unit(stage, tiled) for stage in stages]
-    planned = [
-        plan_stage(stage, target, unit, sync)
-        for stage, unit, sync in zip(stages, units, barriers, strict=True)
-    ]
+    stages = list(stages_of(scheduled.body))
+    planner = Planner(
+        Terms(target.ub_budget, 1, sizes, scheduled.ranges),
+        {stage: _unit(stage, tiled) for stage in stages},
+        frozenset(written_in(local.body, same)),
+    )
+    nodes = planner.nodes(scheduled.body)
     workspace: dict[Buffer, None] = {
-        s.buffer: None for stage in stages for s, _ in stage.stores if s.buffer.param is None
+        root(s.buffer): None
+        for stage in stages
+        for s, _ in stage.stores
+        if root(s.buffer).param is None
     }
     tiles = [u.operation.tile for u in uses if u.operation.tile is not None]
     return Program(
         kernel.name,
         kernel.params,
-        tuple(planned),
+        nodes,
         tuple(workspace),
         kernel.preconditions,
         tiles[-1] if tiles else None,
         kernel.span,
+        shared=tuple(planner.shared),
+        private=scheduled.private,
     )
-
-
-def _straight(kernel: Kernel) -> list[Simple]:
-    """The statements of a kernel without loops and branches."""
-    body = [s for s in kernel.body if isinstance(s, Simple)]
-    assert len(body) == len(kernel.body)
-    return body
 
 
 def _memory(kernel: Kernel, alias: tuple[int, ...]) -> dict[Buffer, Buffer]:
@@ -63,25 +67,7 @@ def _memory(kernel: Kernel, alias: tuple[int, ...]) -> dict[Buffer, Buffer]:
     tensors = [p.buffer for p in kernel.params if p.buffer is not None]
     first: dict[int, Buffer] = {}
     same = {b: first.setdefault(c, b) for b, c in zip(tensors, alias, strict=True)}
-    return same | {b: b for b in kernel.locals}
-
-
-def _barriers(stages: list[Stage], same: dict[Buffer, Buffer]) -> list[bool]:
-    """Per stage: whether it touches memory that a stage since the last barrier wrote or, when it
-    writes it itself, read."""
-    result: list[bool] = []
-    read: set[Buffer] = set()
-    written: set[Buffer] = set()
-    for stage in stages:
-        reads = {same.get(load.buffer, load.buffer) for load in stage.loads()}
-        writes = {same.get(s.buffer, s.buffer) for s, _ in stage.stores}
-        sync = bool(reads & written or writes & written or writes & read)
-        if sync:
-            read, written = set(), set()
-        read |= reads
-        written |= writes
-        result.append(sync)
-    return result
+    return same | {b: same.get(root(b), root(b)) for b in kernel.buffers if b not in same}
 
 
 def _tiled(uses: tuple[Use, ...]) -> dict[Value, tuple[int, Compute]]:

@@ -25,9 +25,11 @@ from pypto.ir.tensor import (
     Store,
     TensorType,
     Value,
+    along,
     full_region,
 )
 from pypto.ops.lowering import REDUCE
+from pypto.passes.access import access_of, store_sizes
 from pypto.passes.sizes import Sizes
 from pypto.passes.stage import Axis, Key, Mapped, Node, Stage
 
@@ -128,7 +130,7 @@ class _Fusion:
         return True
 
     def _map_store(self, store: Store, stage: Stage) -> Mapped | None:
-        shape = [self.sizes.canonical(s) for s in store.region.sizes]
+        shape = [self.sizes.canonical(s) for s in store_sizes(store)]
         long = [i for i, s in enumerate(shape) if as_int(s) != 1]
         wanted = [shape[i] for i in long]
         if not stage.axes and not stage.nodes:
@@ -147,11 +149,16 @@ class _Fusion:
         """The value stored, expanded to the region's shape where it broadcasts."""
         if store in self.spread:
             return self.spread[store]
-        value, shape = store.value, store.region.sizes
-        have = (const(1),) * (len(shape) - value.type.rank) + value.type.shape
-        if all(self.sizes.equal(a, b) for a, b in zip(have, shape, strict=True)):
+        value, sizes = store.value, store_sizes(store)
+        have = (const(1),) * (len(sizes) - value.type.rank) + value.type.shape
+        one = [as_int(self.sizes.canonical(s)) == 1 for s in have]
+        if value.type.rank == len(sizes) and not any(
+            narrow and as_int(self.sizes.canonical(s)) != 1
+            for narrow, s in zip(one, sizes, strict=True)
+        ):
             self.spread[store] = value
             return value
+        shape = tuple(s if narrow else h for narrow, s, h in zip(one, sizes, have, strict=True))
         result = Value(self._id(), TensorType(value.type.dtype, shape), value.name)
         self.made[result] = Compute(result, "expand", (value,), (), None, store.span)
         self.spread[store] = result
@@ -165,21 +172,33 @@ class _Fusion:
 
     def _check_loads(self, stage: Stage) -> None:
         """Every load of memory that the stage writes must read just what its own tile writes."""
+        self._check_strides(stage)
         for node in stage.loading:
             assert isinstance(node.statement, Load)
             found = stage.written.get(self.same[node.statement.buffer])
             if found is None:
                 continue
             store, target = found
-            same_place = (
-                self._equal(node.statement.region, store.region) and node.axes == target.axes
-            )
+            same_place = self._equal(node.statement, store) and node.axes == target.axes
             if not same_place or not set(stage.axes) - {stage.reduced} <= node.present:
                 raise _Conflict(node.value)
 
-    def _equal(self, a: Region, b: Region) -> bool:
-        """True when two regions of one memory are the same, by the sizes known to be equal."""
-        pairs = zip((*a.offsets, *a.sizes), (*b.offsets, *b.sizes), strict=True)
+    def _check_strides(self, stage: Stage) -> None:
+        """A tensor whose innermost neighbours lie apart in memory takes a row of the space for each
+        element: only where the space has no axis inside that one."""
+        for node, statement in stage.accesses():
+            if not stage.unit(node, statement):
+                if stage.reduced is not None or stage.axes[-1] not in node.present:
+                    raise _Conflict(node.value)
+
+    def _equal(self, load: Load, store: Store) -> bool:
+        """True when both walk the same elements in the same way, by the sizes known to be equal."""
+        a, b = access_of(load), access_of(store)
+        if len(a.strides) != len(b.strides):
+            return False
+        sizes = along(load.region.sizes, load.axes, load.result.type.rank)
+        pairs = [(a.offset, b.offset), *zip(sizes, store_sizes(store), strict=True)]
+        pairs += zip(a.strides, b.strides, strict=True)
         return all(self.sizes.equal(x, y) for x, y in pairs)
 
     def _readable(self, load: Load, stage: Stage) -> bool:
@@ -262,7 +281,7 @@ class _Fusion:
         """The operand of a reduction, its last axis mapped to the axis reduced along."""
         (operand,) = use.args
         assert isinstance(operand, Value)
-        size = self.sizes.canonical(operand.type.shape[-1])
+        size = self.sizes.canonical(operand.type.sizes[-1])
         outer = axes[:-1]
         inner = stage.reduced
         if inner is None:
@@ -293,17 +312,19 @@ class _Fusion:
         position = self.stages.index(before)
         if isinstance(statement, Load):
             position = min(position, self._first_overwrite(statement))
-        buffer = Buffer(f"w{len(self.handed)}", value.type, None, statement.span)
+        whole = TensorType(value.type.dtype, value.type.shape)
+        buffer = Buffer(f"w{len(self.handed)}", whole, None, statement.span)
         self.same[buffer] = buffer
         stage = Stage()
         self.stages.insert(position, stage)
-        store = Store(buffer, full_region(buffer), value, statement.span)
+        region = Region(full_region(buffer).offsets, value.type.sizes)
+        store = Store(buffer, region, value, statement.span)
         tail, self.stages = self.stages[position + 1 :], self.stages[: position + 1]
         while not self._try(store, stage):
             pass
         self.stages += tail
         copy = Value(self._id(), value.type, value.name)
-        load = Load(copy, buffer, full_region(buffer), statement.span)
+        load = Load(copy, buffer, region, statement.span)
         self.handed[value] = (load, stage)
 
     def _first_overwrite(self, load: Load) -> int:

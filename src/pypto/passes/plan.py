@@ -6,17 +6,19 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from pypto.error import Diagnostic, PassError
-from pypto.ir.expr import as_int
+from pypto.ir.expr import Apply, Expr, apply, as_int, const, variables_of
+from pypto.ir.ranges import Ranges
 from pypto.ir.tile import Form, Instr, Kind, Local, Phase, Plan, TileStage
+from pypto.passes.access import product
 from pypto.passes.draft import Draft
 from pypto.passes.memory import Capacity, Memory, plan_slots
 from pypto.passes.select import select
+from pypto.passes.sizes import Sizes
 from pypto.passes.space import Layout, merge_axes
 from pypto.passes.stage import Stage
 from pypto.passes.synchronize import finish_block, synchronize
-from pypto.target import Target
 
-__all__ = ["plan_stage"]
+__all__ = ["Terms", "launch_bound", "plan_stage"]
 
 ROWS_LIMIT = 248  # repeat counts are 8 bits; Brcb takes rows in eights
 REPEATS = 255
@@ -33,55 +35,83 @@ class _Choice:
     depth: int
 
 
-def plan_stage(stage: Stage, target: Target, unit: int, sync: bool) -> TileStage:
-    """``stage`` with memory and barriers planned. ``unit``: elements of the user's tile."""
-    layout = merge_axes(stage)
+@dataclass(frozen=True, slots=True)
+class Terms:
+    """What the plans of a stage are made for. ``budget``: bytes of on-chip memory; ``unit``:
+    elements of the user's tile."""
+
+    budget: int
+    unit: int
+    sizes: Sizes
+    ranges: Ranges
+
+
+def plan_stage(stage: Stage, terms: Terms) -> TileStage:
+    """``stage`` with memory and barriers planned."""
+    layout = merge_axes(stage, terms.sizes)
     spans = [n.statement.span for n in stage.nodes] + [store.span for store, _ in stage.stores]
-    plans = tuple(_plans(stage, layout, target, unit))
-    return TileStage(plans, sync, tuple(dict.fromkeys(spans)))
+    space = layout.space
+    sizes = [*space.outer, space.rows, space.cols]
+    elements = product(tuple(launch_bound(size, terms.ranges) for size in sizes))
+    return TileStage(tuple(_plans(stage, layout, terms)), tuple(dict.fromkeys(spans)), elements)
 
 
-def _plans(stage: Stage, layout: Layout, target: Target, unit: int) -> list[Plan]:
+def _plans(stage: Stage, layout: Layout, terms: Terms) -> list[Plan]:
     if not layout.has_rows and stage.reduced is None:
-        return [_plan(stage, layout, "run", target, unit)]
-    cols = as_int(layout.space.cols)
-    if cols is None:
-        return [
-            _plan(stage, layout, "rows", target, unit),
-            _plan(stage, layout, "chunks", target, unit),
-        ]
-    if cols > 0:
+        return [_plan(stage, layout, "run", terms)]
+    cols, width = layout.space.cols, _width(layout, terms)
+    rows: list[Plan] = []
+    if width is None and not variables_of(cols):
+        rows = [_plan(stage, layout, "rows", terms)]
+    elif width:
         try:
-            return [_plan(stage, layout, "rows", target, unit)]
+            rows = [_plan(stage, layout, "rows", terms)]
         except _DoesNotFit:
             pass
-    return [_plan(stage, layout, "chunks", target, unit)]
+    if rows and width is not None and (terms.ranges.lower(cols) or 0) > 0:
+        return rows
+    return [*rows, _plan(stage, layout, "chunks", terms)]
+
+
+_LONG = const(1 << 32)
+
+
+def launch_bound(expr: Expr, ranges: Ranges) -> Expr:
+    """What ``expr`` does not exceed, from what is known at launch; a large number, if need be."""
+    if not variables_of(expr):
+        return expr
+    upper = ranges.upper(expr)
+    if upper is not None:
+        return const(max(upper, 0))
+    if isinstance(expr, Apply) and expr.op == "min":
+        known = [arg for arg in expr.args if not variables_of(arg)]
+        return known[0] if known else launch_bound(expr.args[0], ranges)
+    if isinstance(expr, Apply) and expr.op == "max":
+        return apply("max", *(launch_bound(arg, ranges) for arg in expr.args))
+    return _LONG
+
+
+def _width(layout: Layout, terms: Terms) -> int | None:
+    """The longest row, where that is a constant; None: known at launch at the earliest."""
+    known = as_int(layout.space.cols)
+    return terms.ranges.upper(layout.space.cols) if known is None else known
 
 
 class _DoesNotFit(Exception):
     """Not even the smallest step fits."""
 
 
-def _plan(stage: Stage, layout: Layout, form: Form, target: Target, unit: int) -> Plan:
-    draft = select(stage, layout, form)
+def _plan(stage: Stage, layout: Layout, form: Form, terms: Terms) -> Plan:
+    draft = select(stage, layout, form, terms.sizes)
     memory = plan_slots(draft)
     align = _alignment(draft)
+    width = _width(layout, terms) if form == "rows" else None
     try:
-        choice = _choose(draft, memory, target.ub_budget, align, unit)
+        choice = _choose(draft, memory, width, align, terms)
     except _DoesNotFit:
         if form == "rows":
             raise
-        span = stage.nodes[0].statement.span
-        message = "the stage needs more on-chip memory than there is, even for the smallest step"
-        raise PassError(
-            [
-                Diagnostic(
-                    PassError, "F40001", message, span,
-                    expected=f"at most {target.ub_budget} bytes",
-                    help="split the kernel: store an intermediate value to a tensor",
-                )
-            ]
-        ) from None  # fmt: skip
+        raise _too_much(stage, terms) from None
     areas = memory.layout(choice.capacity)
     barriers = synchronize(draft)
     finish = {id(b): finish_block(b, barriers[id(b)]) for b in draft.blocks()}
@@ -93,10 +123,12 @@ def _plan(stage: Stage, layout: Layout, form: Form, target: Target, unit: int) -
     return Plan(
         form=form,
         space=layout.space,
+        bound=launch_bound(layout.space.cols, terms.ranges),
         step_max=choice.capacity.step,
         rows_max=choice.capacity.rows,
         align=align,
-        unit=unit,
+        pitch=None if width is None else _up(width, align),
+        unit=terms.unit,
         cols_max=choice.capacity.row if form == "rows" else None,
         parallel_chunks=form == "chunks" and single_pass and not finish[id(draft.tail)].stores,
         prologue=finish[id(draft.prologue)],
@@ -109,6 +141,23 @@ def _plan(stage: Stage, layout: Layout, form: Form, target: Target, unit: int) -
         bytes_per_row=per_row,
         cost=_cost(draft),
     )
+
+
+def _too_much(stage: Stage, terms: Terms) -> PassError:
+    message = "the stage needs more on-chip memory than there is, even for the smallest step"
+    return PassError(
+        [
+            Diagnostic(
+                PassError, "F40001", message, stage.nodes[0].statement.span,
+                expected=f"at most {terms.budget} bytes",
+                help="split the kernel: store an intermediate value to a tensor",
+            )
+        ]
+    )  # fmt: skip
+
+
+def _up(value: int, unit: int) -> int:
+    return -(-value // unit) * unit
 
 
 def _alignment(draft: Draft) -> int:
@@ -126,16 +175,17 @@ def _instrs(draft: Draft) -> list[Instr]:
     return [i for b in draft.blocks() for i in b.instrs]
 
 
-def _choose(draft: Draft, memory: Memory, budget: int, align: int, unit: int) -> _Choice:
+def _choose(draft: Draft, memory: Memory, width: int | None, align: int, terms: Terms) -> _Choice:
     """The largest step that fits, double-buffered if a useful one does, else single-buffered."""
     strided = [
         i for i in _instrs(draft) if i.form not in ("count", "cast", "library", "fill", "move")
     ]
     narrow = min((i.dst.dtype.bytes for i in strided), default=1)
+    budget = terms.budget
     limit = REPEATS * (256 // max(narrow, 2)) if strided else budget
     if any(i.dst.dtype.bytes == 4 or any(s.dtype.bytes >= 4 for s in i.srcs) for i in strided):
         limit = min(limit, REPEATS * 64)
-    make = _capacities(draft, align, unit, limit)
+    make = _capacities(draft, width, align, terms.unit, limit)
     for depth in (2, 1):
         capacity = _largest(make, lambda c, d=depth: memory.total(c, d) <= budget)  # type: ignore[misc]
         if capacity is not None and (depth == 1 or _useful(draft, capacity)):
@@ -149,12 +199,11 @@ def _useful(draft: Draft, capacity: Capacity) -> bool:
 
 
 def _capacities(
-    draft: Draft, align: int, unit: int, limit: int
+    draft: Draft, width: int | None, align: int, unit: int, limit: int
 ) -> tuple[Callable[[int], Capacity], int]:
     """How a capacity grows with a count, and the largest count worth trying."""
-    cols = as_int(draft.layout.space.cols)
-    if draft.form == "rows" and cols is not None:
-        pitch = -(-cols // align) * align
+    if width is not None:
+        pitch = _up(width, align)
         if pitch > limit:
             raise _DoesNotFit
         rows = as_int(draft.layout.space.rows)

@@ -10,11 +10,13 @@ from __future__ import annotations
 
 from pypto.error import Diagnostic, DtypeError, Span
 from pypto.ir.dtype import DataType
-from pypto.ir.expr import Expr, as_int
+from pypto.ir.expr import Expr, apply, as_int, const
 from pypto.ir.tensor import Compute, Load, Store
 from pypto.ir.tile import Copy, Form, Instr, Kind, Local
 from pypto.ops.lowering import REDUCE
+from pypto.passes.access import access_of
 from pypto.passes.draft import Draft, DraftBlock, DraftPhase
+from pypto.passes.sizes import Sizes
 from pypto.passes.space import Layout
 from pypto.passes.stage import Node, Stage
 
@@ -36,9 +38,9 @@ def lanes(dtype: DataType) -> int:
     return 256 // dtype.bytes
 
 
-def select(stage: Stage, layout: Layout, form: Form) -> Draft:
+def select(stage: Stage, layout: Layout, form: Form, sizes: Sizes) -> Draft:
     """The blocks of ``stage`` in ``form``."""
-    return _Selector(stage, layout, form).run()
+    return _Selector(stage, layout, form, sizes).run()
 
 
 def _cast(dst: Local, src: Local, mode: str, span: Span) -> Instr:
@@ -65,8 +67,9 @@ def _no_spread(dtype: DataType, span: Span) -> DtypeError:
 
 
 class _Selector:
-    def __init__(self, stage: Stage, layout: Layout, form: Form) -> None:
+    def __init__(self, stage: Stage, layout: Layout, form: Form, sizes: Sizes) -> None:
         self.stage = stage
+        self.sizes = sizes
         self.layout = layout
         self.form = form
         self.draft = Draft(form, layout)
@@ -211,11 +214,24 @@ class _Selector:
             self._elementwise(node, statement, block)
 
     def _copy(self, local: Local, node: Node, statement: Load | Store) -> Copy:
-        extent = self.layout.extent(node)
+        strides = self.layout.strides(self.stage.strides(node, statement))
         return Copy(
-            local, statement.buffer, self.kind(node), extent.outer, extent.row, extent.col,
-            statement.span,
+            local, statement.buffer, self.kind(node), access_of(statement).offset, strides,
+            self._dense(strides), statement.span,
         )  # fmt: skip
+
+    def _dense(self, strides: tuple[Expr | None, ...]) -> bool:
+        """Whether each stride is the product of the sizes behind it."""
+        space = self.layout.space
+        expected: Expr = const(1)
+        pairs = zip(strides, (*space.outer, space.rows, space.cols), strict=True)
+        for stride, size in reversed(list(pairs)):
+            if stride is None:
+                continue
+            if not self.sizes.equal(stride, expected):
+                return False
+            expected = apply("mul", expected, size)
+        return True
 
     def _store(self, store: Store, node: Node, block: DraftBlock) -> None:
         local = self.local(node)

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from pypto.ir.expr import Expr, apply, const
 from pypto.ir.tile import Space
+from pypto.passes.access import product
+from pypto.passes.sizes import Sizes
 from pypto.passes.stage import Axis, Node, Stage
 
 __all__ = ["Extent", "Layout", "merge_axes"]
@@ -25,49 +28,73 @@ class Layout:
     """The tile space of a stage and where its values stand in it.
 
     ``has_rows`` is False when the space has no row axis at all (then ``space.rows`` is 1).
+    ``unit``: the columns are an axis of size 1 of the space's own: neighbours along the innermost
+    axis of the values do not lie side by side in memory, so that each stands in a row by itself.
     """
 
     space: Space
     has_rows: bool
     groups: tuple[tuple[Axis, ...], ...]
     single: bool = False  # no axis longer than 1: every value is the one element
+    unit: bool = False
 
     def extent(self, node: Node) -> Extent:
         """Where ``node`` varies. Without a row axis a value counts as varying over the one row."""
         if self.single:
             return Extent((), True, True)
         present = [g[0] in node.present for g in self.groups]
-        col = present.pop()
+        col = present.pop() or self.unit
         row = present.pop() if self.has_rows else True
         return Extent(tuple(present), row, col)
 
+    def strides(self, strides: Mapping[Axis, Expr]) -> tuple[Expr | None, ...]:
+        """Elements of memory per step along the outer axes, the rows and the columns; None where
+        the access does not vary."""
+        if self.single:
+            return (None, None)
+        found = [strides.get(group[-1]) for group in self.groups]
+        if self.unit:
+            found[-1] = const(1)
+        return tuple(found if self.has_rows else [None, *found])
 
-def merge_axes(stage: Stage) -> Layout:
-    """Merge neighbouring axes that every value has both of or neither.
 
-    Tensors are dense, so such a pair is one axis. The reduced axis stays by itself and is last.
-    """
+def merge_axes(stage: Stage, sizes: Sizes) -> Layout:
+    """Merge neighbouring axes that every value has both of or neither, and that lie in memory as
+    one. The reduced axis stays by itself and is last."""
+    accesses = stage.accesses()
+    strides = [stage.strides(*access) for access in accesses]
     groups: list[list[Axis]] = []
     for axis in stage.axes:
-        if groups and axis is not stage.reduced and _alike(stage, groups[-1][0], axis):
+        if groups and axis is not stage.reduced and _one(stage, strides, groups[-1], axis, sizes):
             groups[-1].append(axis)
         else:
             groups.append([axis])
     if not groups:
         return Layout(Space((), const(1), const(1)), False, (), single=True)
-    sizes = [_product([a.size for a in g]) for g in groups]
+    unit = not all(stage.unit(*access) for access in accesses)
+    if unit:
+        groups.append([Axis(const(1))])
+    lengths = [product(tuple(a.size for a in g)) for g in groups]
     has_rows = len(groups) > 1
-    rows = sizes[-2] if has_rows else const(1)
-    outer = tuple(sizes[:-2]) if has_rows else ()
-    return Layout(Space(outer, rows, sizes[-1]), has_rows, tuple(tuple(g) for g in groups))
+    rows = lengths[-2] if has_rows else const(1)
+    outer = tuple(lengths[:-2]) if has_rows else ()
+    merged = tuple(tuple(g) for g in groups)
+    return Layout(Space(outer, rows, lengths[-1]), has_rows, merged, unit=unit)
 
 
-def _alike(stage: Stage, a: Axis, b: Axis) -> bool:
-    return all((a in n.present) == (b in n.present) for n in stage.nodes)
-
-
-def _product(sizes: list[Expr]) -> Expr:
-    result: Expr = const(1)
-    for size in sizes:
-        result = apply("mul", result, size)
-    return result
+def _one(
+    stage: Stage,
+    strides: Sequence[Mapping[Axis, Expr]],
+    group: Sequence[Axis],
+    axis: Axis,
+    sizes: Sizes,
+) -> bool:
+    """Whether ``group`` and ``axis`` behind it are one axis for all values and accesses."""
+    last = group[-1]
+    if not all((last in n.present) == (axis in n.present) for n in stage.nodes):
+        return False
+    return all(
+        sizes.equal(found[last], apply("mul", axis.size, found[axis]))
+        for found in strides
+        if axis in found
+    )

@@ -5,9 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TypeAlias
 
-from pypto.ir.expr import Expr
+from pypto.ir.expr import Expr, as_int
 from pypto.ir.tensor import Buffer, Compute, Load, Store, Value
 from pypto.ops.lowering import REDUCE
+from pypto.passes.access import access_of
 
 __all__ = ["Axis", "Key", "Mapped", "Mark", "Node", "Stage"]
 
@@ -96,6 +97,24 @@ class Stage:
         while len(self.stores) > mark.stores:
             self.stores.pop()
             self.written.popitem()
+
+    def accesses(self) -> list[tuple[Node, Load | Store]]:
+        """Every load and store, with the node whose axes it has."""
+        loads: list[tuple[Node, Load | Store]] = [
+            (n, n.statement) for n in self.loading if isinstance(n.statement, Load)
+        ]
+        return loads + [(node, store) for store, node in self.stores]
+
+    def strides(self, node: Node, statement: Load | Store) -> dict[Axis, Expr]:
+        """Elements of memory per step along each axis of the domain that an access has."""
+        found = zip(node.axes, access_of(statement).strides, strict=True)
+        return {axis: stride for axis, stride in found if axis is not None}
+
+    def unit(self, node: Node, statement: Load | Store) -> bool:
+        """Whether neighbours along the innermost axis of an access are neighbours in memory."""
+        strides = self.strides(node, statement)
+        present = [a for a in self.axes if a in strides]
+        return not present or as_int(strides[present[-1]]) == 1
 
     def loads(self) -> list[Load]:
         return [n.statement for n in self.loading if isinstance(n.statement, Load)]

@@ -1,0 +1,288 @@
+"""The kernel function: stages, loops, branches, waits and scalars read from memory, in order."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+
+from pypto.codegen.comments import source_line
+from pypto.codegen.device import DeviceScalars, cpp_type
+from pypto.codegen.plan import Globals, PlanWriter
+from pypto.codegen.views import FlowView, TensorView
+from pypto.ir.expr import Expr, Variable, apply, as_int, const
+from pypto.ir.tensor import Buffer, Carried
+from pypto.ir.tile import (
+    LoopRange,
+    Program,
+    ReadScalar,
+    TileBranch,
+    TileLoop,
+    TileNode,
+    TileStage,
+    Wait,
+    walk_nodes,
+)
+
+__all__ = ["FlowWriter", "variables_in"]
+
+_WAITS = {
+    Wait.CORES: "SyncAll<true>();  // what follows reads what other cores have written",
+    Wait.CORE: "PipeBarrier<PIPE_ALL>();  // what follows reads what this core has written",
+    Wait.VECTOR: "PipeBarrier<PIPE_V>();",
+}
+
+
+class FlowWriter:
+    """Writes the pieces of one kernel function. ``writers``: the classes of each stage."""
+
+    def __init__(
+        self, program: Program, shared: Globals, writers: Mapping[TileStage, Sequence[PlanWriter]]
+    ) -> None:
+        self.shared = shared
+        self.writers = writers
+        self.scalars = DeviceScalars(shared.arguments, shared.variables, shared.functions)
+        self.read: dict[Buffer, str] = {}  # global tensors that the function itself reads
+        self.allocated = False
+        self.program = program
+        self.out: list[FlowView] = []
+        self.depth = 0
+
+    def write(self) -> tuple[FlowView, ...]:
+        """The lines of the whole function."""
+        body = self.program.body
+        for index, node in enumerate(body):
+            waited = index > 0 and body[index - 1] is Wait.CORES
+            if not isinstance(node, Wait):
+                self._allocate(node, waited)
+            self._node(node)
+        return tuple(self.out)
+
+    def _emit(self, macro: str, text: str = "") -> None:
+        self.out.append(FlowView(macro, text, "    " * self.depth))
+
+    def _lines(self, lines: Iterable[str]) -> None:
+        for line in lines:
+            self._emit("line", line)
+
+    def _open(self, macro: str, text: str = "") -> None:
+        self._emit(macro, text)
+        self.depth += 1
+
+    def _close(self, macro: str = "close") -> None:
+        self.depth -= 1
+        self._emit(macro)
+
+    def tensors(self) -> tuple[TensorView, ...]:
+        """The global tensors that the function needs for scalars."""
+        return tuple(
+            TensorView(b.type.dtype.cpp, member, self.shared.pointer(b))
+            for b, member in self.read.items()
+        )
+
+    def _allocate(self, node: TileNode, waited: bool) -> None:
+        """Hand all of on-chip memory to ``node``, whatever had it before."""
+        stages = [n for n in walk_nodes((node,)) if isinstance(n, TileStage)]
+        if not stages:
+            return
+        if self.allocated:
+            self._lines([] if waited else ["PipeBarrier<PIPE_ALL>();"])
+            self._emit("line", "pipe.Reset();")
+        self.allocated = True
+        number = stages[0].shared
+        if number is not None:
+            self._emit("line", f"Memory{number} memory{number}(pipe);")
+
+    # --- nodes ---
+
+    def _nodes(self, nodes: Sequence[TileNode]) -> None:
+        for node in nodes:
+            self._node(node)
+
+    def _node(self, node: TileNode) -> None:
+        if isinstance(node, Wait):
+            self._emit("line", _WAITS[node])
+        elif isinstance(node, TileStage):
+            self._stage(node)
+        elif isinstance(node, TileLoop):
+            self._emit("comment", source_line(node.span))
+            if node.over_cores:
+                self._shared_loop(node)
+            else:
+                self._loop(node)
+        elif isinstance(node, TileBranch):
+            self._emit("comment", source_line(node.span))
+            self._branch(node)
+        else:
+            self._emit("comment", source_line(node.span))
+            self._read(node)
+
+    def _stage(self, stage: TileStage) -> None:
+        writers = self.writers[stage]
+        calls = [f"{w.name}({w.arguments_of_call()}).Process();" for w in writers]
+        if len(calls) == 1:
+            self._lines(calls)
+            return
+        plan = writers[0].plan
+        cols = self.scalars.text(plan.space.cols, "cols")
+        condition = f"{cols} > 0"
+        if plan.pitch is None:
+            condition += f" && {cols} <= {plan.cols_max}"
+        self._open("branch", condition)
+        self._emit("line", calls[0])
+        self._close("otherwise")
+        self.depth += 1
+        self._emit("line", calls[1])
+        self._close()
+
+    def _loop(self, loop: TileLoop) -> None:
+        (bounds,) = loop.ranges
+        carried = [*loop.carried, *([loop.until] if loop.until is not None else [])]
+        self._lines(self._declared(c.inner, c.initial) for c in carried)
+        index = self.shared.variables[bounds.index]
+        stop = _bare(self.scalars.text(bounds.stop, f"{index}Stop"))
+        if not stop.replace("args.", "").isidentifier() and not stop.lstrip("-").isdigit():
+            self._emit("line", f"const int64_t {index}Stop = {stop};")
+            stop = f"{index}Stop"
+        condition = self._condition(bounds, stop)
+        if loop.until is not None:
+            condition = f"{condition} && !{self.shared.variables[loop.until.inner]}"
+        start = _bare(self.scalars.text(bounds.start, f"{index}Start"))
+        self._open("loop", f"int64_t {index} = {start}; {condition}; {self._step(bounds)}")
+        self._nodes(loop.body)
+        self._lines(self._next(carried))
+        self._close()
+
+    def _declared(self, variable: Variable, value: Expr) -> str:
+        name = self.shared.variables[variable]
+        return f"{cpp_type(variable)} {name} = {self.scalars.text(value, name)};"
+
+    def _condition(self, bounds: LoopRange, stop: str) -> str:
+        index, step = self.shared.variables[bounds.index], as_int(bounds.step)
+        if step is not None:
+            return f"{index} {'<' if step > 0 else '>'} {stop}"
+        by = self.scalars.text(bounds.step, f"{index}Step")
+        return f"({by} > 0 ? {index} < {stop} : {index} > {stop})"
+
+    def _step(self, bounds: LoopRange) -> str:
+        index, step = self.shared.variables[bounds.index], as_int(bounds.step)
+        if step == 1:
+            return f"++{index}"
+        if step is not None and step < 0:
+            return f"{index} -= {-step}"
+        return f"{index} += {self.scalars.text(bounds.step, f'{index}Step')}"
+
+    def _next(self, carried: Sequence[Carried]) -> tuple[str, ...]:
+        """Hand scalars on, all at once: none sees another's new value."""
+        names = [self.shared.variables[c.inner] for c in carried]
+        changed = [(name, c) for name, c in zip(names, carried, strict=True) if c.next != c.inner]
+        if len(changed) == 1:
+            name, only = changed[0]
+            return (f"{name} = {self.scalars.text(only.next, name)};",)
+        first = [
+            f"const {cpp_type(c.inner)} {name}Next = {self.scalars.text(c.next, name)};"
+            for name, c in changed
+        ]
+        return (*first, *(f"{name} = {name}Next;" for name, _ in changed))
+
+    def _shared_loop(self, loop: TileLoop) -> None:
+        """Iterations in equal runs, one for each core."""
+        trips = [_trips(bounds) for bounds in loop.ranges]
+        positions: list[str] = []
+        behind: Expr = const(1)
+        for bounds, count in reversed(list(zip(loop.ranges, trips, strict=True))):
+            outermost = bounds is loop.ranges[0]
+            positions.append(self._position(bounds, count, behind, outermost=outermost))
+            behind = apply("mul", behind, count)
+        total = self.scalars.text(behind, "iterations")
+        self._open("open")
+        self._lines(
+            [
+                "// iterations are shared by the cores, in equal runs",
+                "const int64_t cores = GetBlockNum() * GetSubBlockNum();",
+                f"const int64_t total = {_bare(total)}, share = (total + cores - 1) / cores;",
+                "const int64_t first = GetBlockIdx() * share;",
+                "const int64_t end = first + share < total ? first + share : total;",
+            ]
+        )
+        self._open("loop", "int64_t iteration = first; iteration < end; ++iteration")
+        self._lines(reversed(positions))
+        self._nodes(loop.body)
+        self._close()
+        self._close()
+
+    def _position(self, bounds: LoopRange, count: Expr, behind: Expr, *, outermost: bool) -> str:
+        """The index of one loop from the number of the iteration of all of them."""
+        text = "iteration"
+        if as_int(behind) != 1:
+            text = f"{text} / {self.scalars.text(behind, 'inner')}"
+        if not outermost:
+            text = f"{text} % {self.scalars.text(count, 'iterations')}"
+        if as_int(bounds.step) != 1:
+            text = f"{text} * {self.scalars.text(bounds.step, 'stride')}"
+        if as_int(bounds.start) != 0:
+            text = f"{self.scalars.text(bounds.start, 'start')} + {text}"
+        return f"const int64_t {self.shared.variables[bounds.index]} = {text};"
+
+    def _branch(self, branch: TileBranch) -> None:
+        names = [self.shared.variables[m.result] for m in branch.merges]
+        for name, merge in zip(names, branch.merges, strict=True):
+            self._emit("line", f"{cpp_type(merge.result)} {name};")
+        self._open("branch", _bare(self.scalars.text(branch.condition, "condition")))
+        self._nodes(branch.then)
+        self._assign(names, [m.then for m in branch.merges])
+        if branch.other or branch.merges:
+            self._close("otherwise")
+            self.depth += 1
+            self._nodes(branch.other)
+            self._assign(names, [m.other for m in branch.merges])
+        self._close()
+
+    def _assign(self, names: Sequence[str], values: Sequence[Expr]) -> None:
+        for name, value in zip(names, values, strict=True):
+            self._emit("line", f"{name} = {_bare(self.scalars.text(value, name))};")
+
+    def _read(self, read: ReadScalar) -> None:
+        member = self.read.setdefault(read.buffer, f"{self.shared.tensors[read.buffer]}Scalars")
+        offset = _bare(self.scalars.text(read.offset, "offset"))
+        if read.written:
+            line = "CacheLine::SINGLE_CACHE_LINE, DcciDst::CACHELINE_OUT"
+            type = read.buffer.type.dtype.cpp
+            self._emit("line", f"DataCacheCleanAndInvalid<{type}, {line}>({member}[{offset}]);")
+        name = self.shared.variables[read.result]
+        self._emit("line", f"const {cpp_type(read.result)} {name} = {member}.GetValue({offset});")
+
+
+def variables_in(program: Program) -> Iterator[tuple[Variable, str]]:
+    """Every variable that the kernel function has, with the name that the program gave it; what a
+    loop carries is one C++ variable inside and behind it."""
+    for node in walk_nodes(program.body):
+        if isinstance(node, TileLoop):
+            yield from ((r.index, r.index.name) for r in node.ranges)
+            until = [node.until] if node.until is not None else []
+            yield from ((c.inner, c.result.name) for c in (*node.carried, *until))
+        elif isinstance(node, TileBranch):
+            yield from ((m.result, m.result.name) for m in node.merges)
+        elif isinstance(node, ReadScalar):
+            yield node.result, node.result.name
+
+
+def _bare(text: str) -> str:
+    """``text`` without parentheses around all of it."""
+    if not text.startswith("("):
+        return text
+    depth = 0
+    for position, sign in enumerate(text):
+        depth += (sign == "(") - (sign == ")")
+        if depth == 0:
+            return text[1:-1] if position == len(text) - 1 else text
+    return text
+
+
+def _trips(bounds: LoopRange) -> Expr:
+    """How many values the index takes."""
+    step = as_int(bounds.step)
+    if step is None or step > 0:
+        length, by = apply("sub", bounds.stop, bounds.start), bounds.step
+    else:
+        length, by = apply("sub", bounds.start, bounds.stop), const(-step)
+    rounded = apply("floordiv", apply("sub", apply("add", length, by), const(1)), by)
+    return apply("max", const(0), rounded)

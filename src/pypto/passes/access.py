@@ -1,0 +1,51 @@
+"""Where the elements of a load or store lie in memory: an offset, and a stride for each axis."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from pypto.ir.expr import Expr, apply, const
+from pypto.ir.tensor import Buffer, Load, Shape, Store, along
+
+__all__ = ["Access", "access_of", "product", "row_strides", "store_sizes"]
+
+
+@dataclass(frozen=True, slots=True)
+class Access:
+    """Elements of a buffer's memory: ``offset`` plus index times stride, summed over the axes of
+    the value loaded or stored."""
+
+    offset: Expr
+    strides: Shape
+
+
+def product(sizes: Shape) -> Expr:
+    """The product of ``sizes``."""
+    result: Expr = const(1)
+    for size in sizes:
+        result = apply("mul", result, size)
+    return result
+
+
+def row_strides(buffer: Buffer) -> Shape:
+    """Elements from one index of an axis to the next: tensors lie row by row."""
+    shape = buffer.type.shape
+    return tuple(product(shape[axis + 1 :]) for axis in range(len(shape)))
+
+
+def access_of(statement: Load | Store) -> Access:
+    """How ``statement`` walks memory. A store has the axes of :func:`store_sizes`."""
+    strides = row_strides(statement.buffer)
+    offset = statement.buffer.offset
+    for start, stride in zip(statement.region.offsets, strides, strict=True):
+        offset = apply("add", offset, apply("mul", start, stride))
+    axes = statement.axes
+    if axes is not None:
+        return Access(offset, tuple(const(0) if a is None else strides[a] for a in axes))
+    return Access(offset, strides)
+
+
+def store_sizes(store: Store) -> Shape:
+    """Sizes that a store runs over: those of its region, or along its axes."""
+    rank = len(store.axes) if store.axes is not None else len(store.region.sizes)
+    return along(store.region.sizes, store.axes, rank)

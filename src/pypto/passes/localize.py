@@ -1,0 +1,148 @@
+"""Values that one block makes and another one inside it uses go through memory.
+
+A loop or branch divides a kernel into blocks, and a stage is made of one block's statements. What a
+block takes from around it is loaded again where memory still holds it, filled again where it is a
+scalar, and stored to a local tensor otherwise.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+
+from pypto.ir.expr import const
+from pypto.ir.tensor import (
+    Buffer,
+    Compute,
+    For,
+    If,
+    Kernel,
+    Load,
+    LoadScalar,
+    Region,
+    Simple,
+    Statement,
+    Store,
+    TensorType,
+    Value,
+    walk,
+)
+from pypto.passes.dead import written_in
+
+__all__ = ["localize"]
+
+
+def localize(kernel: Kernel, same: dict[Buffer, Buffer]) -> Kernel:
+    """``kernel`` with no value used in another block than its own. Adds its local tensors to
+    ``same``."""
+    if all(isinstance(s, Simple) for s in kernel.body):
+        return kernel
+    pass_ = _Localize(same, written_in(kernel.body, same))
+    pass_.find(kernel.body)
+    if not pass_.foreign:
+        return kernel
+    pass_.next_id = 1 + max(s.result.id for s in walk(kernel.body) if isinstance(s, Load | Compute))
+    locals_: list[Buffer] = []
+    body = pass_.block(kernel.body, locals_)
+    return replace(kernel, body=body, locals=(*kernel.locals, *locals_))
+
+
+@dataclass(slots=True)
+class _Localize:
+    same: dict[Buffer, Buffer]
+    written: set[Buffer]
+    made: dict[Value, tuple[Load | Compute, int]] = field(default_factory=dict)  # and its block
+    foreign: set[Value] = field(default_factory=set)  # used in another block than their own
+    spilled: dict[Value, Load] = field(default_factory=dict)
+    blocks: int = 0
+    next_id: int = 0
+
+    def find(self, body: tuple[Statement, ...]) -> None:
+        """Note which values other blocks use."""
+        self.blocks += 1
+        block = self.blocks
+        for statement in body:
+            if isinstance(statement, For):
+                self.find(statement.body)
+            elif isinstance(statement, If):
+                self.find(statement.then)
+                self.find(statement.other)
+            elif not isinstance(statement, LoadScalar):
+                for value in _used(statement):
+                    if self.made[value][1] != block:
+                        self.foreign.add(value)
+                if not isinstance(statement, Store):
+                    self.made[statement.result] = (statement, block)
+
+    def block(self, body: tuple[Statement, ...], locals_: list[Buffer]) -> tuple[Statement, ...]:
+        """``body`` with what it takes from outside made in it. ``locals_``: of the iteration."""
+        own: dict[Value, Value] = {}
+        out: list[Statement] = []
+        defined: set[Value] = set()
+        for statement in body:
+            if isinstance(statement, For):
+                inner: list[Buffer] = []
+                nested = self.block(statement.body, inner)
+                out.append(replace(statement, body=nested, locals=(*statement.locals, *inner)))
+            elif isinstance(statement, If):
+                then, other = (
+                    self.block(statement.then, locals_),
+                    self.block(statement.other, locals_),
+                )
+                out.append(replace(statement, then=then, other=other))
+            elif isinstance(statement, LoadScalar):
+                out.append(statement)
+            else:
+                for value in _used(statement):
+                    if value not in defined and value not in own:
+                        out.append(self._again(value, own))
+                out.append(_renamed(statement, own))
+                if not isinstance(statement, Store):
+                    defined.add(statement.result)
+                    if statement.result in self.foreign and not self._kept(statement):
+                        out.append(self._spill(statement, locals_))
+        return tuple(out)
+
+    def _kept(self, statement: Load | Compute) -> bool:
+        """Whether the value can be had again without memory of its own."""
+        if isinstance(statement, Load):
+            return self.same[statement.buffer] not in self.written
+        return statement.op == "fill"
+
+    def _again(self, value: Value, own: dict[Value, Value]) -> Load | Compute:
+        """A statement that makes ``value`` anew in this block."""
+        made, _ = self.made[value]
+        if not self._kept(made):
+            made = self.spilled[value]
+        copy = Value(self.next_id, value.type, value.name)
+        self.next_id += 1
+        own[value] = copy
+        return replace(made, result=copy)
+
+    def _spill(self, statement: Load | Compute, locals_: list[Buffer]) -> Store:
+        value = statement.result
+        name = f"{value.name or 't'}_{value.id}"
+        whole = TensorType(value.type.dtype, value.type.shape)
+        buffer = Buffer(name, whole, None, statement.span)
+        self.same[buffer] = buffer
+        locals_.append(buffer)
+        region = Region(tuple(const(0) for _ in value.type.shape), value.type.sizes)
+        self.spilled[value] = Load(value, buffer, region, statement.span)
+        return Store(buffer, region, value, statement.span)
+
+
+def _used(statement: Simple) -> list[Value]:
+    if isinstance(statement, Store):
+        return [statement.value]
+    if isinstance(statement, Compute):
+        return [a for a in statement.args if isinstance(a, Value)]
+    return []
+
+
+def _renamed(statement: Simple, own: Mapping[Value, Value]) -> Simple:
+    if isinstance(statement, Store):
+        return replace(statement, value=own.get(statement.value, statement.value))
+    if isinstance(statement, Compute):
+        args = tuple(own.get(a, a) if isinstance(a, Value) else a for a in statement.args)
+        return replace(statement, args=args)
+    return statement

@@ -1,0 +1,178 @@
+"""From a schedule to a program: stages planned, on-chip memory shared, vector waits between them.
+
+Top-level stages each have on-chip memory to themselves. The stages of one loop or branch share an
+allocation made before it, as large as the largest of each of its areas; when that does not fit, all
+of them are planned again for less.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field, replace
+
+from pypto.ir.expr import Expr, apply, as_int
+from pypto.ir.tensor import Buffer, For, root
+from pypto.ir.tile import (
+    Area,
+    LoopRange,
+    ReadScalar,
+    Shared,
+    TileBranch,
+    TileLoop,
+    TileNode,
+    TileStage,
+    Wait,
+)
+from pypto.passes.access import product, row_strides
+from pypto.passes.plan import Terms, launch_bound, plan_stage
+from pypto.passes.schedule import Branch, Item, Loop, Part, Read
+from pypto.passes.stage import Stage
+
+__all__ = ["Planner"]
+
+_LESS = 0.9  # of the budget, each time that the stages together do not fit
+
+
+@dataclass(slots=True)
+class Planner:
+    """Plans the stages of one kernel. ``units``: elements of the user's tile, by stage."""
+
+    terms: Terms
+    units: Mapping[Stage, int]
+    written: frozenset[Buffer]  # memory that the kernel writes
+    shared: list[Shared] = field(default_factory=list)
+    trips: tuple[Expr, ...] = ()  # of the loops around, roughly
+
+    def nodes(self, items: list[Item]) -> tuple[TileNode, ...]:
+        """The items of a kernel as nodes of its program."""
+        out: list[TileNode] = []
+        for item in items:
+            if isinstance(item, Loop | Branch):
+                out.append(self._together(item))
+            else:
+                out.append(self._node(item, None, self.terms.budget))
+        return tuple(out)
+
+    def _together(self, item: Loop | Branch) -> TileNode:
+        """A loop or branch whose stages share memory."""
+        budget = self.terms.budget
+        while True:
+            node = self._node(item, len(self.shared), budget)
+            shared = _shared(node)
+            if shared is None:
+                return node
+            if shared.total_bytes <= self.terms.budget:
+                self.shared.append(shared)
+                return _Vector().node(node)
+            budget = int(budget * _LESS)
+
+    def _node(self, item: Item, shared: int | None, budget: int) -> TileNode:
+        if isinstance(item, Wait):
+            return item
+        if isinstance(item, Part):
+            terms = replace(self.terms, unit=self.units[item.stage], budget=budget)
+            made = plan_stage(item.stage, terms)
+            elements = product((*self.trips, made.elements))
+            return replace(made, alone=item.alone, shared=shared, elements=elements)
+        if isinstance(item, Read):
+            return self._read(item)
+        if isinstance(item, Branch):
+            then, other = (
+                tuple(self._node(one, shared, budget) for one in side)
+                for side in (item.then, item.other)
+            )
+            branch = item.branch
+            return TileBranch(branch.condition, then, other, branch.merges, branch.span)
+        around = self.trips
+        self.trips = (*around, *(self._trips(loop) for loop in item.loops))
+        body = tuple(self._node(one, shared, budget) for one in item.body)
+        self.trips = around
+        first = item.loops[0]
+        return TileLoop(
+            tuple(map(_range, item.loops)), body, item.over_cores, first.span, first.carried,
+            first.until,
+        )  # fmt: skip
+
+    def _trips(self, loop: For) -> Expr:
+        """How often ``loop`` runs at most, from what is known at launch."""
+        step = as_int(loop.step) or 1
+        length = apply("sub", loop.stop, loop.start)
+        bound = launch_bound(length if step > 0 else apply("neg", length), self.terms.ranges)
+        return apply("max", apply("floordiv", bound, abs(step)), 1)
+
+    def _read(self, item: Read) -> ReadScalar:
+        load = item.load
+        strides = row_strides(load.buffer)
+        offset = load.buffer.offset
+        for index, stride in zip(load.index, strides, strict=True):
+            offset = apply("add", offset, apply("mul", index, stride))
+        memory = root(load.buffer)
+        return ReadScalar(load.result, memory, offset, item.touch.memory in self.written, load.span)
+
+
+def _range(loop: For) -> LoopRange:
+    return LoopRange(loop.index, loop.start, loop.stop, loop.step)
+
+
+def _stages(node: TileNode) -> Iterator[TileStage]:
+    if isinstance(node, TileStage):
+        yield node
+    elif isinstance(node, TileLoop):
+        for inner in node.body:
+            yield from _stages(inner)
+    elif isinstance(node, TileBranch):
+        for inner in (*node.then, *node.other):
+            yield from _stages(inner)
+
+
+def _shared(node: TileNode) -> Shared | None:
+    """One allocation for all stages of ``node``; None when there are none."""
+    areas: dict[Area, int] = {}
+    depth = 1
+    plans = [plan for stage in _stages(node) for plan in stage.plans]
+    for plan in plans:
+        depth = max(depth, plan.depth)
+        for area, size in plan.areas.items():
+            areas[area] = max(areas.get(area, 0), size)
+    if not plans:
+        return None
+    return Shared({area: areas[area] for area in Area if area in areas}, depth)
+
+
+@dataclass(slots=True)
+class _Vector:
+    """Waits between stages whose vector instructions use the same scratch memory."""
+
+    used: bool = False  # by instructions since the last wait
+
+    def node(self, node: TileNode) -> TileNode:
+        """``node`` with waits inside; its own first stage follows nothing."""
+        return self._nodes((node,))[0]
+
+    def _nodes(self, nodes: tuple[TileNode, ...]) -> tuple[TileNode, ...]:
+        out: list[TileNode] = []
+        for node in nodes:
+            if isinstance(node, Wait):
+                self.used = False
+            elif isinstance(node, TileStage):
+                scratch = any(Area.CALC in plan.areas for plan in node.plans)
+                if scratch and self.used:
+                    out.append(Wait.VECTOR)
+                self.used |= scratch
+            elif isinstance(node, TileLoop):
+                entered = self.used
+                body = self._nodes(node.body)
+                if self.used and not entered:
+                    # What an iteration has used is in use at the start of the next one.
+                    body = self._nodes(node.body)
+                self.used |= entered
+                node = replace(node, body=body)
+            elif isinstance(node, TileBranch):
+                before = self.used
+                then = self._nodes(node.then)
+                after, self.used = self.used, before
+                other = self._nodes(node.other)
+                self.used |= after
+                node = replace(node, then=then, other=other)
+            out.append(node)
+        return tuple(out)
