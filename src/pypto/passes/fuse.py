@@ -186,10 +186,9 @@ class _Fusion:
     def _check_strides(self, stage: Stage) -> None:
         """A tensor whose innermost neighbours lie apart in memory takes a row of the space for each
         element: only where the space has no axis inside that one."""
-        for node, statement in stage.accesses():
-            if not stage.unit(node, statement):
-                if stage.reduced is not None or stage.axes[-1] not in node.present:
-                    raise _Conflict(node.value)
+        for node in stage.strided:
+            if stage.reduced is not None or stage.axes[-1] not in node.present:
+                raise _Conflict(node.value)
 
     def _equal(self, load: Load, store: Store) -> bool:
         """True when both walk the same elements in the same way, by the sizes known to be equal."""

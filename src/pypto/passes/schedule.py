@@ -7,7 +7,7 @@ to global memory needs what another one did before; loops are walked until nothi
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import TypeAlias
 
@@ -209,7 +209,19 @@ def _touches(items: list[Item]) -> Iterator[Touch]:
             yield from _touches(item.other)
 
 
-_State: TypeAlias = dict[Touch, None]  # touches since the last wait, in order
+_State: TypeAlias = dict[Buffer, dict[Touch, None]]  # touches since the last wait, by memory
+
+
+def _joined(state: _State, touches: Iterable[Touch]) -> _State:
+    """``state`` and ``touches``."""
+    found = {memory: dict(held) for memory, held in state.items()}
+    for touch in touches:
+        found.setdefault(touch.memory, {})[touch] = None
+    return found
+
+
+def _all(state: _State) -> list[Touch]:
+    return [touch for held in state.values() for touch in held]
 
 
 @dataclass(slots=True)
@@ -229,7 +241,7 @@ class _Waits:
     def _block(self, items: list[Item], state: _State) -> tuple[list[Item], _State]:
         """``items`` with the waits that they need after ``state``, and the state behind them."""
         out: list[Item] = []
-        state = dict(state)
+        state = _joined(state, ())
         for item in items:
             if isinstance(item, Wait):
                 out.append(item)
@@ -238,13 +250,14 @@ class _Waits:
             elif isinstance(item, Part | Read):
                 touches = item.touches if isinstance(item, Part) else [item.touch]
                 self._before(touches, state, out)
-                state |= dict.fromkeys(touches)
+                for touch in touches:
+                    state.setdefault(touch.memory, {})[touch] = None
                 out.append(item)
             elif isinstance(item, Branch):
                 then, first = self._block(item.then, state)
                 other, second = self._block(item.other, state)
                 out.append(Branch(item.branch, then, other))
-                state = first | second
+                state = _joined(first, _all(second))
             elif item.over_cores and self.kind is Wait.CORES:
                 state = self._shared(item, state, out)
             else:
@@ -253,7 +266,7 @@ class _Waits:
 
     def _before(self, touches: list[Touch], state: _State, out: list[Item]) -> None:
         """Wait if ``touches`` need what ``state`` did."""
-        if any(self._conflict(new, old) for new in touches for old in state):
+        if any(self._conflict(new, old) for new in touches for old in state.get(new.memory, ())):
             out.append(self.kind)
             state.clear()
 
@@ -270,18 +283,18 @@ class _Waits:
         self._before(touches, state, out)
         body = _Waits(self.scope, Wait.CORE)._repeated(item, {})[0]
         out.append(Loop(item.loops, True, body))
-        return state | dict.fromkeys(touches)
+        return _joined(state, touches)
 
     def _loop(self, item: Loop, state: _State, out: list[Item]) -> _State:
         body, behind = self._repeated(item, state)
         out.append(Loop(item.loops, item.over_cores, body))
-        return state | dict.fromkeys(self._any(item, behind))
+        return _joined(state, self._any(item, behind))
 
     def _repeated(self, item: Loop, state: _State) -> tuple[list[Item], _State]:
         """The body with all waits that its repetition needs, and the state at its end."""
         body, behind = self._block(item.body, state)
         while True:
-            before = state | dict.fromkeys(self._earlier(item, behind))
+            before = _joined(state, self._earlier(item, behind))
             again, behind = self._block(body, before)
             if len(list(_waits(again))) == len(list(_waits(body))):
                 return again, behind
@@ -289,13 +302,13 @@ class _Waits:
 
     def _earlier(self, item: Loop, state: _State) -> list[Touch]:
         """What the iteration before left; of several ranges any earlier one may have."""
-        touches = list(state)
+        touches = _all(state)
         if len(item.loops) == 1:
             return self.scope.elsewhere(touches, item.loops[0], -1)
         return self._any(item, state)
 
     def _any(self, item: Loop, state: _State) -> list[Touch]:
-        touches = list(state)
+        touches = _all(state)
         for loop in item.loops:
             touches = self.scope.elsewhere(touches, loop, 0)
         return touches

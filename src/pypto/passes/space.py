@@ -71,7 +71,7 @@ def merge_axes(stage: Stage, sizes: Sizes) -> Layout:
             groups.append([axis])
     if not groups:
         return Layout(Space((), const(1), const(1)), False, (), single=True)
-    unit = not all(stage.unit(*access) for access in accesses)
+    unit = bool(stage.strided)
     if unit:
         groups.append([Axis(const(1))])
     lengths = [product(tuple(a.size for a in g)) for g in groups]

@@ -59,6 +59,7 @@ class Mark:
     reduced: Axis | None
     nodes: int
     stores: int
+    strided: int
 
 
 @dataclass(slots=True, eq=False)
@@ -72,23 +73,29 @@ class Stage:
     stores: list[tuple[Store, Node]] = field(default_factory=list)
     written: dict[Buffer, tuple[Store, Node]] = field(default_factory=dict)  # by memory
     loading: list[Node] = field(default_factory=list)
+    strided: list[Node] = field(default_factory=list)  # of accesses whose neighbours lie apart
 
     def add(self, node: Node) -> None:
         self.nodes.append(node)
         self.index[(node.value, node.axes)] = node
         if isinstance(node.statement, Load):
             self.loading.append(node)
+            if not _unit(node, node.statement):
+                self.strided.append(node)
 
     def write(self, memory: Buffer, store: Store, node: Node) -> None:
         self.stores.append((store, node))
         self.written[memory] = (store, node)
+        if not _unit(node, store):
+            self.strided.append(node)
 
     def mark(self) -> Mark:
-        return Mark(self.axes, self.reduced, len(self.nodes), len(self.stores))
+        return Mark(self.axes, self.reduced, len(self.nodes), len(self.stores), len(self.strided))
 
     def undo(self, mark: Mark) -> None:
         """Be again what the stage was at ``mark``."""
         self.axes, self.reduced = mark.axes, mark.reduced
+        del self.strided[mark.strided :]
         while len(self.nodes) > mark.nodes:
             node = self.nodes.pop()
             del self.index[(node.value, node.axes)]
@@ -110,12 +117,6 @@ class Stage:
         found = zip(node.axes, access_of(statement).strides, strict=True)
         return {axis: stride for axis, stride in found if axis is not None}
 
-    def unit(self, node: Node, statement: Load | Store) -> bool:
-        """Whether neighbours along the innermost axis of an access are neighbours in memory."""
-        strides = self.strides(node, statement)
-        present = [a for a in self.axes if a in strides]
-        return not present or as_int(strides[present[-1]]) == 1
-
     def loads(self) -> list[Load]:
         return [n.statement for n in self.loading if isinstance(n.statement, Load)]
 
@@ -127,3 +128,10 @@ class Stage:
                 if isinstance(operand, Node):
                     users.setdefault(operand, []).append(node)
         return users
+
+
+def _unit(node: Node, statement: Load | Store) -> bool:
+    """Whether neighbours along the innermost axis of an access are neighbours in memory."""
+    strides = access_of(statement).strides
+    inner = [stride for axis, stride in zip(node.axes, strides, strict=True) if axis is not None]
+    return not inner or as_int(inner[-1]) == 1
