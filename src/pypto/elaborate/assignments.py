@@ -11,8 +11,9 @@ from pypto.elaborate.containers import refuse_outside, refuse_shape_change
 from pypto.elaborate.diagnostics import Poisoned, refuse
 from pypto.elaborate.iteration import items_of
 from pypto.elaborate.machine import Frame, Rebinding, identifier
+from pypto.elaborate.regions import TensorKey, place_at
 from pypto.elaborate.scalars import python_call
-from pypto.elaborate.subscripts import is_whole, key_behind
+from pypto.elaborate.subscripts import key_behind
 from pypto.elaborate.tensors import write
 from pypto.elaborate.values import Item, Known, Sequence, is_tensor
 from pypto.error import (
@@ -22,7 +23,7 @@ from pypto.error import (
     FeValueError,
     Span,
 )
-from pypto.ir.tensor import Buffer
+from pypto.ir.tensor import Value
 
 __all__ = ["annotated_assignment", "assign", "assignment", "store"]
 
@@ -78,8 +79,7 @@ def assign(frame: Frame, target: cst.CSTNode, item: Item, source: Span) -> None:
 def bind(frame: Frame, name: str, item: Item, span: Span) -> None:
     """Give ``name`` the value ``item`` in this function."""
     if name in frame.tensor_parameters:
-        held = frame.locals.get(name)
-        read = isinstance(held, Buffer) and held in frame.context.builder.read
+        read = frame.tensor_parameters[name] in frame.context.builder.read
         again = any(r.name == name for r in frame.context.rebindings)
         frame.context.rebindings.append(Rebinding(name, span, read or again))
     frame.locals[name] = item
@@ -121,7 +121,7 @@ def store(
     """``owner[key] = item``, where ``target`` is the text of ``owner[key]``."""
     span = frame.span(target)
     if is_tensor(owner):
-        _store_tensor(frame, target, owner, item)
+        _store_tensor(frame, target, owner, key, item)
     elif isinstance(owner, v.Mapping):
         python_call(hash, span, key)
         owner.items[key] = item
@@ -145,16 +145,12 @@ def store(
         )  # fmt: skip
 
 
-def _store_tensor(frame: Frame, target: cst.Subscript, owner: Item, item: Item) -> None:
-    """``owner[:] = item``, of the whole tensor."""
+def _store_tensor(
+    frame: Frame, target: cst.Subscript, owner: v.Tensor, key: TensorKey, item: Item
+) -> None:
+    """``owner[key] = item``."""
     span, text = frame.span(target), frame.span(target.value).text()
-    if not is_whole(frame, target, owner):
-        refuse(
-            FeNotImplementedError,
-            "writing a part of a tensor is not available in this version",
-            span,
-            help=f"write the whole tensor: {text}[:] = ...",
-        )
+    part: Item = owner if isinstance(owner, Value) else place_at(frame, owner, key, span)
     # The place is the statement being executed, when the write is in this function.
     own = frame.caller is None and frame.place is not None
-    write(frame, owner, item, frame.place if own and frame.place else span, text)
+    write(frame, part, item, frame.place if own and frame.place else span, text)

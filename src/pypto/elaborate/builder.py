@@ -2,16 +2,32 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 
+from pypto.elaborate.blocks import Block, Draft, finish
 from pypto.elaborate.diagnostics import refuse
+from pypto.elaborate.values import Part, Tensor
 from pypto.error import DtypeError, FeValueError, ShapeError, Span
-from pypto.ir.dtype import stored_dtypes
-from pypto.ir.expr import Expr, apply, as_int
+from pypto.ir.dtype import DataType, stored_dtypes
+from pypto.ir.expr import (
+    Apply,
+    Expr,
+    Kind,
+    Variable,
+    apply,
+    as_int,
+    from_polynomial,
+    polynomial,
+    variables_of,
+)
+from pypto.ir.ranges import Ranges
 from pypto.ir.tensor import (
     Buffer,
     Compute,
     Load,
+    LoadScalar,
     Operand,
     Precondition,
     Region,
@@ -20,15 +36,40 @@ from pypto.ir.tensor import (
     TensorType,
     Value,
     full_region,
+    root,
 )
 from pypto.ops.casts import cast_text
 
-__all__ = ["Builder", "show_shape"]
+__all__ = ["Builder", "show_shape", "whole"]
 
 
 def show_shape(shape: tuple[Expr, ...]) -> str:
     """``[4, x.shape[1]]``"""
     return f"[{', '.join(str(size) for size in shape)}]"
+
+
+def whole(buffer: Buffer) -> Part:
+    """All of ``buffer`` as a part of it."""
+    return Part(buffer, full_region(buffer), (*range(buffer.type.rank),), buffer.type, buffer.name)
+
+
+def _full(type: TensorType) -> TensorType:
+    return TensorType(type.dtype, type.shape)
+
+
+def _holding(buffer: Buffer, value: Value) -> Part:
+    """The part of ``buffer`` that ``value`` fills."""
+    region = Region(full_region(buffer).offsets, value.type.sizes)
+    return Part(buffer, region, (*range(buffer.type.rank),), value.type, value.name)
+
+
+def _without_variables(condition: Expr) -> Expr:
+    """``a - i == b - i`` says ``a == b``."""
+    if not (isinstance(condition, Apply) and condition.op == "eq" and variables_of(condition)):
+        return condition
+    terms = polynomial(apply("sub", *condition.args))
+    plus = from_polynomial({m: c for m, c in terms.items() if c > 0})
+    return apply("eq", plus, from_polynomial({m: -c for m, c in terms.items() if c < 0}))
 
 
 MAX_STATEMENTS = 10_000
@@ -40,18 +81,60 @@ class Builder:
     """Appends statements; keeps the vector tile in force and who has read and written what.
 
     ``memory``: class numbers of the tensor parameters; those of one number are the same memory.
+    ``loaded``: whole buffers whose elements are at hand, for each block that is open.
     """
 
-    body: list[Statement] = field(default_factory=list)
+    block: Block = field(default_factory=Block)
     required: dict[Expr, Precondition] = field(default_factory=dict)
-    locals: list[Buffer] = field(default_factory=list)
     read: set[Buffer] = field(default_factory=set)
     written: set[Buffer] = field(default_factory=set)
     tile: tuple[int, ...] | None = None
     tile_span: Span | None = None
-    loaded: dict[Buffer, Value] = field(default_factory=dict)
+    loaded: list[dict[Buffer, Value]] = field(default_factory=lambda: [{}])
     memory: dict[Buffer, int] = field(default_factory=dict)
-    count: int = 0
+    names: set[str] = field(default_factory=set)  # of local tensors and variables
+    held: dict[Value, list[tuple[Buffer, Block]]] = field(default_factory=dict)  # see `kept`
+    count: int = 0  # values
+    variables: int = 0
+    statements: int = 0
+
+    # --- blocks ---
+
+    @property
+    def ranges(self) -> Ranges:
+        """What is known of integers here."""
+        return self.block.ranges
+
+    @contextmanager
+    def inside(self, block: Block) -> Iterator[None]:
+        """Append to ``block``; a tile that is set there ends with it."""
+        outer, tile = self.block, (self.tile, self.tile_span)
+        # What was loaded before a loop may be overwritten by an iteration before this one.
+        known = {} if block.locals is not outer.locals else dict(self.loaded[-1])
+        self.block = block
+        self.loaded.append(known)
+        try:
+            yield
+        finally:
+            self.loaded.pop()
+            self.block = outer
+            self.tile, self.tile_span = tile
+
+    def nested(self, ranges: Ranges, *, loop: bool) -> Block:
+        """A block inside the one that is open; a loop's has local tensors of its own."""
+        around = self.block
+        return Block(
+            around, locals=[] if loop else around.locals, ranges=ranges, depth=around.depth + 1
+        )
+
+    def append(self, statement: Draft) -> None:
+        self.block.body.append(statement)
+
+    def finish(self) -> tuple[Statement, ...]:
+        """The statements of the kernel."""
+        return finish(self.block)
+
+    # --- values, variables, buffers ---
 
     def value(self, type: TensorType, name: str | None = None) -> Value:
         """A new SSA value."""
@@ -59,26 +142,144 @@ class Builder:
         self.count += 1
         return made
 
+    def variable(self, name: str, kind: Kind = "int") -> Variable:
+        """A new variable; the block that defines it must be told."""
+        made = Variable(self.label(name), self.variables, kind)
+        self.variables += 1
+        return made
+
+    def label(self, name: str) -> str:
+        """``name``, or the next free one like it, for a variable or local tensor."""
+        label, number = name, 1
+        while label in self.names:
+            number += 1
+            label = f"{name}_{number}"
+        self.names.add(label)
+        return label
+
+    def local(self, name: str, type: TensorType, span: Span, block: Block | None = None) -> Buffer:
+        """A new local tensor of the loop (or kernel) around the block."""
+        made = Buffer(self.label(name), type, None, span)
+        (block or self.block).locals.append(made)
+        return made
+
+    # --- statements ---
+
     def load(self, buffer: Buffer, span: Span) -> Value:
         """All of ``buffer``, which is written, as it is now; read again only after a write."""
         self.read.add(buffer)
-        known = self.loaded.get(buffer)
+        known = self.loaded[-1].get(buffer)
         if known is None:
             known = self.value(buffer.type, buffer.name)
-            self.body.append(Load(known, buffer, full_region(buffer), span))
-            self.loaded[buffer] = known
+            self.append(Load(known, buffer, full_region(buffer), span))
+            self.loaded[-1][buffer] = known
         return known
+
+    def load_part(self, part: Part, span: Span) -> Value:
+        """The elements of ``part``, which is written, as they are now."""
+        self.read.add(root(part.buffer))
+        made = self.value(part.type, part.name)
+        same = part.axes == (*range(part.buffer.type.rank),)
+        self.append(Load(made, part.buffer, part.region, span, None if same else part.axes))
+        return made
+
+    def element(
+        self, buffer: Buffer, index: tuple[Expr, ...], span: Span, name: str | None
+    ) -> Variable:
+        """The element of ``buffer`` at ``index`` as it is now."""
+        self.read.add(root(buffer))
+        dtype = buffer.type.dtype
+        kind: Kind = "float" if dtype.is_float else "int"
+        if dtype is DataType.DT_BOOL:
+            kind = "bool"
+        made = self.variable(name or f"{buffer.name}_element", kind)
+        self.block.variables.add(made)
+        self.append(LoadScalar(made, buffer, index, span))
+        return made
 
     def store(self, buffer: Buffer, value: Value, span: Span) -> None:
         """All of ``buffer`` = ``value``; refuses another dtype or a shape that does not fit."""
-        region = full_region(buffer)
-        self._check_store(buffer, region, value, span)
-        self.body.append(Store(buffer, region, value, span))
-        place = self.memory.get(buffer)
-        for other in [*self.loaded]:
-            if other is buffer or (place is not None and self.memory.get(other) == place):
-                del self.loaded[other]
+        self.store_part(whole(buffer), value, span)
+
+    def store_part(self, part: Part, value: Value, span: Span) -> None:
+        """``part`` = ``value``, whose rank is at most that of the part."""
+        buffer = part.buffer
+        self._check_store(part, value, span)
+        sizes = [*part.region.sizes]
+        rank = value.type.rank
+        axes = part.axes[len(part.axes) - rank :]
+        stated = part.type.shape[len(part.axes) - rank :]
+        for axis, size, given, have in zip(
+            axes, stated, value.type.shape, value.type.sizes, strict=True
+        ):
+            # Sizes that are stated are equal, by proof or as a precondition.
+            repeated = as_int(given) == 1 and as_int(size) != 1
+            if axis is not None and not repeated and (have != given or sizes[axis] != size):
+                sizes[axis] = self.smaller(sizes[axis], have)
+        last = (*range(buffer.type.rank),)[buffer.type.rank - rank :]
+        region = Region(part.region.offsets, tuple(sizes))
+        self.append(Store(buffer, region, value, span, None if axes == last else axes))
+        self.overwritten(buffer)
+
+    def kept(self, value: Value, span: Span) -> Part:
+        """A local tensor that holds ``value``, stored once on the way here."""
+        for buffer, block in self.held.get(value, ()):
+            if self.block.within(block):
+                return _holding(buffer, value)
+        made = self.local(value.name or "local", _full(value.type), span)
+        self.store_part(_holding(made, value), value, span)
+        self.held.setdefault(value, []).append((made, self.block))
+        return _holding(made, value)
+
+    def holds_nothing(self, item: object) -> bool:
+        """Whether ``item`` is a local tensor, or part of one, that is not written yet."""
+        if not isinstance(item, Buffer | Part):
+            return False
+        buffer = root(item.buffer if isinstance(item, Part) else item)
+        return buffer.param is None and buffer not in self.written
+
+    def copied(self, item: Tensor, buffer: Buffer, span: Span) -> list[Draft]:
+        """Statements that copy a tensor into the local ``buffer``, wherever they are put."""
+        statements: list[Draft] = []
         self.written.add(buffer)
+        if not isinstance(item, Value):
+            part = whole(item) if isinstance(item, Buffer) else item
+            self.read.add(root(part.buffer))
+            item, load = self.read_back(part.buffer, part.type, part.name, span, part)
+            statements.append(load)
+        statements.append(Store(buffer, _holding(buffer, item).region, item, span))
+        return statements
+
+    def read_back(
+        self,
+        buffer: Buffer,
+        type: TensorType,
+        name: str | None,
+        span: Span,
+        part: Part | None = None,
+    ) -> tuple[Value, Load]:
+        """A value of ``type`` from the start of ``buffer`` (or of ``part``), and its statement."""
+        made = self.value(type, name)
+        region = Region(full_region(buffer).offsets, type.sizes)
+        if part is None or part.axes == (*range(buffer.type.rank),):
+            return made, Load(made, buffer, part.region if part else region, span)
+        return made, Load(made, buffer, part.region, span, part.axes)
+
+    def smaller(self, a: Expr, b: Expr) -> Expr:
+        """The smaller one of two sizes."""
+        if self.ranges.at_most(a, b):
+            return a
+        return b if self.ranges.at_most(b, a) else apply("min", a, b)
+
+    def overwritten(self, buffer: Buffer) -> None:
+        """``buffer`` has other elements from here on."""
+        place = self.memory.get(root(buffer))
+        for known in self.loaded:
+            for other in [*known]:
+                same = root(other) is root(buffer)
+                if same or (place is not None and self.memory.get(root(other)) == place):
+                    del known[other]
+        self.written.add(root(buffer))
 
     def compute(
         self,
@@ -89,7 +290,8 @@ class Builder:
         span: Span,
         name: str | None,
     ) -> Value:
-        if len(self.body) >= MAX_STATEMENTS:
+        self.statements += 1
+        if self.statements > MAX_STATEMENTS:
             refuse(
                 FeValueError,
                 f"a kernel of more than {MAX_STATEMENTS} operations takes too long to compile",
@@ -98,15 +300,26 @@ class Builder:
                 "fewer steps, or several kernels",
             )
         result = self.value(type, name)
-        self.body.append(Compute(result, op, args, attrs, self.tile, span, self.tile_span))
+        self.append(Compute(result, op, args, attrs, self.tile, span, self.tile_span))
         return result
 
     def require(self, condition: Expr, message: str, span: Span) -> None:
         """Make ``condition`` a precondition of every call; the same one counts once."""
+        condition = _without_variables(condition)
+        if variables_of(condition):
+            refuse(
+                ShapeError,
+                f"{message}, which cannot be proved: it depends on values that only the running "
+                "kernel knows",
+                span,
+                got=str(condition),
+                help="use slices of constant length: x[i * T : (i + 1) * T]",
+            )
         if condition not in self.required:
             self.required[condition] = Precondition(condition, message, span)
 
-    def _check_store(self, buffer: Buffer, region: Region, value: Value, span: Span) -> None:
+    def _check_store(self, part: Part, value: Value, span: Span) -> None:
+        buffer = part.buffer
         if value.type.dtype != buffer.type.dtype:
             way = cast_text("value", value.type.dtype, buffer.type.dtype)
             refuse(
@@ -118,7 +331,7 @@ class Builder:
                 help=f"cast the value: {way}" if way else None,
             )
         self._check_stored(buffer, span)
-        sizes, shape = region.sizes, value.type.shape
+        sizes, shape = part.type.shape, value.type.shape
         unequal = []
         fits = len(shape) <= len(sizes)
         for size, given in zip(reversed(sizes), reversed(shape), strict=False):

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import NoReturn
 
 from pypto.error import Diagnostic, PyptoError, Span
 
-__all__ = ["Collector", "NeedValue", "Poisoned", "TooMany", "refuse"]
+__all__ = ["Collector", "Decide", "NeedValue", "Poisoned", "TooMany", "refuse"]
 
 
 class Poisoned(Exception):
@@ -20,6 +21,14 @@ class NeedValue(Exception):
     def __init__(self, names: frozenset[str]) -> None:
         self.names = names
         super().__init__(", ".join(sorted(names)))
+
+
+class Decide(Exception):
+    """Guesses about what loops carry were wrong: start again with these decisions."""
+
+    def __init__(self, decisions: Mapping[tuple[object, ...], str]) -> None:
+        self.decisions = decisions
+        super().__init__()
 
 
 def refuse(

@@ -10,7 +10,7 @@ from pypto._options import Options
 from pypto._recursion import deep_recursion
 from pypto.elaborate.annotations import check_annotations, parameter_span
 from pypto.elaborate.captures import CapturedRead
-from pypto.elaborate.diagnostics import NeedValue, TooMany
+from pypto.elaborate.diagnostics import Decide, NeedValue, TooMany
 from pypto.elaborate.expressions import EXPRESSIONS
 from pypto.elaborate.machine import Context, Frame, Rebinding
 from pypto.elaborate.parse import ParsedFunction, parse
@@ -61,8 +61,9 @@ def elaborate(
     with deep_recursion():
         kernel = parse(source)
         parsed[kernel.function] = kernel
+        decided: dict[tuple[object, ...], str] = {}
         while True:
-            context = Context(given, EXPRESSIONS, STATEMENTS, options=options)
+            context = Context(given, EXPRESSIONS, STATEMENTS, options=options, decided=decided)
             context.parsed.update(parsed)
             try:
                 return _run(context, kernel, signature, specialised)
@@ -72,6 +73,10 @@ def elaborate(
                 # The helpers stay parsed, but their syntax errors belong to the next run.
                 assert need.names - specialised, "a known value was asked for again"
                 specialised |= need.names
+                decided = {}
+            except Decide as decide:
+                assert decide.decisions.items() - decided.items(), "a decision was made twice"
+                decided = {**decided, **decide.decisions}
 
 
 def _run(
@@ -84,7 +89,7 @@ def _run(
     names, items = _parameters(context, kernel, signature, specialised)
     frame = Frame(
         context, kernel, items,
-        tensor_parameters=frozenset(n for n, i in items.items() if isinstance(i, Buffer)),
+        tensor_parameters={n: i for n, i in items.items() if isinstance(i, Buffer)},
     )  # fmt: skip
     buffers = {name: item for name, item in items.items() if isinstance(item, Buffer)}
     try:
@@ -97,10 +102,10 @@ def _run(
     made = Kernel(
         kernel.text.label,
         tuple(_param(context, p, buffers, signature, specialised) for p in names),
-        tuple(builder.body),
+        builder.finish(),
         tuple(builder.required.values()),
         kernel.head,
-        tuple(builder.locals),
+        tuple(builder.block.locals),
     )
     sources = tuple((p.text.label, p.digest) for p in context.parsed.values())
     reads = tuple(context.reads.values())
@@ -114,7 +119,7 @@ def _parameters(
     context: Context, kernel: ParsedFunction, signature: CallSignature, specialised: frozenset[str]
 ) -> tuple[tuple[str, ...], dict[str, Item]]:
     """Names of the parameters, and what each is worth at the start of the body."""
-    context.names = frozenset(signature.names)
+    context.builder.names.update(signature.names)
     items: dict[str, Item] = {}
     tensors = 0
     for index, (name, given) in enumerate(zip(signature.names, signature.parameters, strict=True)):

@@ -37,7 +37,6 @@ from pypto.elaborate.values import Item, Known, Mapping, Method, Scalar, Sequenc
 from pypto.error import FeError, FeNameError, FeNotImplementedError, FeTypeError, Span
 from pypto.ir.dtype import DataType
 from pypto.ir.expr import Expr, apply
-from pypto.ir.tensor import Buffer, Value
 from pypto.ops import registry
 
 __all__ = ["EXPRESSIONS"]
@@ -76,7 +75,7 @@ def _name(frame: Frame, node: cst.Name) -> Item:
             for rebinding in frame.context.rebindings:
                 if rebinding.name == name:
                     rebinding.used_after = True
-        return scope.locals[name]
+        return scope.lookup(name, frame.span(node))
     code = frame.parsed.function.__code__
     span = frame.span(node)
     if name in scope.own or name in code.co_varnames or name in code.co_cellvars:
@@ -130,7 +129,7 @@ def _attribute(frame: Frame, node: cst.Attribute) -> Item:
     owner = frame.evaluate(node.value)
     name = identifier(node.attr)
     span = frame.span(node)
-    if isinstance(owner, Value | Buffer):
+    if isinstance(owner, v.Tensor):
         return tensor_attribute(frame, owner, name, span)
     if has_method(owner, name):
         return Method(owner, name)

@@ -21,7 +21,6 @@ from pypto.elaborate.tensors import Argument, check_format
 from pypto.elaborate.values import Closure, Item, Known
 from pypto.error import DtypeError, FeTypeError, PyptoError, ShapeError, Span
 from pypto.ir.expr import as_int
-from pypto.ir.tensor import Buffer, Value
 from pypto.language.annotation import TensorAnnotation
 from pypto.language.builtin import annotation_of
 from pypto.language.function import Function
@@ -147,7 +146,7 @@ def _check_annotations(
         if annotation is None:
             continue
         what = f"'{name}' of the function '{function.__name__}'"
-        if not isinstance(item, Value | Buffer):
+        if not isinstance(item, v.Tensor):
             refuse(
                 FeTypeError, f"{what} must be a tensor", place, expected=str(annotation),
                 got=v.describe(item),
@@ -155,9 +154,7 @@ def _check_annotations(
         _check_tensor(what, annotation, item, place)
 
 
-def _check_tensor(
-    what: str, annotation: TensorAnnotation, item: Value | Buffer, place: Span
-) -> None:
+def _check_tensor(what: str, annotation: TensorAnnotation, item: v.Tensor, place: Span) -> None:
     got = v.describe(item)
     if annotation.format is not None:
         check_format(annotation.format, what, place)

@@ -9,6 +9,7 @@ from pypto.elaborate import values as v
 from pypto.elaborate.arithmetic import operand
 from pypto.elaborate.diagnostics import refuse
 from pypto.elaborate.iteration import items_of, iterator
+from pypto.elaborate.loops import make_loop
 from pypto.elaborate.machine import Frame
 from pypto.elaborate.purity import SYMBOLIC
 from pypto.elaborate.scalars import as_number, from_python, number, python_call
@@ -17,7 +18,7 @@ from pypto.elaborate.values import Item, Known, Scalar, Sequence, is_tensor, sca
 from pypto.error import FeNotImplementedError, FeTypeError, FeValueError, Span, TileError
 from pypto.ir.dtype import DataType
 from pypto.ir.expr import Expr, apply, const
-from pypto.ir.tensor import Buffer, TensorType, Value
+from pypto.ir.tensor import TensorType
 from pypto.language import builtin
 from pypto.language.annotation import Tensor, TensorAnnotation
 from pypto.language.builtin import Builtin
@@ -57,15 +58,15 @@ def call_builtin(
         if not isinstance(label, str):
             refuse(FeTypeError, "a semantic label is a string", given["label"][1], got=repr(label))
         return Known(None)
+    if function is builtin.loop or function is builtin.loop_unroll:
+        return make_loop(frame, function, positional, keyword, span)
     if function is builtin.cond:
         return _bind(function, positional, keyword, span, ("condition",))["condition"][0]
     refuse(
         FeNotImplementedError,
         f"pypto.{function.name} is not available in this version",
         span,
-        help="a for statement over range(...) with a fixed number of steps is unrolled"
-        if function.name.startswith("loop")
-        else "leave it out: no operation of this version depends on it",
+        help="leave it out: no operation of this version depends on it",
     )
 
 
@@ -184,9 +185,7 @@ def _local_tensor(
         _check_format(frame, given["format"])
     builder = frame.context.builder
     label = _label(frame, given, name)
-    buffer = Buffer(label, TensorType(dtype, tuple(sizes)), None, span)
-    builder.locals.append(buffer)
-    return buffer
+    return builder.local(label, TensorType(dtype, tuple(sizes)), span)
 
 
 def _check_format(frame: Frame, argument: Argument) -> None:
@@ -212,13 +211,7 @@ def _size(frame: Frame, item: Scalar, span: Span) -> Expr:
 
 def _label(frame: Frame, given: dict[str, Argument], name: str | None) -> str:
     text = frame.python(*given["name"], "the name of a tensor") if "name" in given else ""
-    base = text if isinstance(text, str) and text.isidentifier() else (name or "local")
-    taken = {buffer.name for buffer in frame.context.builder.locals} | frame.context.names
-    label, number = base, 1
-    while label in taken:
-        number += 1
-        label = f"{base}_{number}"
-    return label
+    return text if isinstance(text, str) and text.isidentifier() else (name or "local")
 
 
 # --- pure functions of Python ---
@@ -302,7 +295,7 @@ def _on_items(frame: Frame, function: Any, positional: Arguments, span: Span) ->
     """Functions of lists and tuples whose items may be tensors; None: not one of those."""
     if function is len and len(positional) == 1:
         item = positional[0][0]
-        if isinstance(item, Value | Buffer):
+        if isinstance(item, v.Tensor):
             return scalar(item.type.shape[0])
         if isinstance(item, Sequence | v.Mapping | v.Set):
             return Known(len(item.items))

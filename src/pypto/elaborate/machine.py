@@ -73,10 +73,11 @@ class Context:
     options: Options = field(default_factory=Options)
     rebindings: list[Rebinding] = field(default_factory=list)
     replaced: dict[Value, Replaced] = field(default_factory=dict)
-    names: frozenset[str] = frozenset()  # of the kernel's parameters
     axes: dict[str, Symbol] = field(default_factory=dict)  # named dynamic axes
     steps: int = 0  # iterations of unrolled loops, and calls of functions
     endless: set[object] = field(default_factory=set)  # functions that call themselves too deeply
+    loops: int = 0  # run-time loops so far
+    decided: Mapping[tuple[object, ...], str] = field(default_factory=dict)  # see `carrying`
     skipped: Span | None = None  # the first statement that was left out because of an error
 
     def label(self, function: types.FunctionType) -> str:
@@ -101,7 +102,7 @@ class Frame:
     call_span: Span | None = None
     place: Span | None = None  # the kernel's own statement being executed
     hint: tuple[cst.CSTNode, str] | None = None  # an expression and the name it will get
-    tensor_parameters: frozenset[str] = frozenset()  # of the kernel itself
+    tensor_parameters: Mapping[str, Buffer] = field(default_factory=dict)  # of the kernel itself
     enclosing: Frame | None = None  # the frame whose names a nested scope reads
     own: frozenset[str] = frozenset()  # the names that a nested scope sets
     function: cst.FunctionDef | cst.Lambda | None = None  # the nested function; None in others
@@ -148,6 +149,16 @@ class Frame:
         if left > 1:
             notes[_NOTES:-_NOTES] = [f"{left} more calls between"]
         return tuple(notes)
+
+    # --- names ---
+
+    def lookup(self, name: str, span: Span) -> Item:
+        """The value of the local ``name``, which has one; ``span`` is where it is read."""
+        item = self.locals[name]
+        if isinstance(item, v.Deferred):
+            item = item.settle(span)
+            self.locals[name] = item
+        return item
 
     # --- evaluation ---
 
@@ -204,7 +215,7 @@ class Frame:
             expected="a Python value",
             got=v.describe(item),
             help="the elements of a tensor are known only when the kernel runs"
-            if isinstance(item, Value | Buffer)
+            if isinstance(item, v.Tensor)
             else None,
         )
 

@@ -18,7 +18,6 @@ from pypto.elaborate.scalars import from_python, part_of, python_call
 from pypto.elaborate.tensors import Argument, apply_operation, write
 from pypto.elaborate.values import Item, Known, Mapping, Method, Sequence, Set, View
 from pypto.error import FeError, FeNotImplementedError, FeTypeError, Span
-from pypto.ir.tensor import Buffer, Value
 from pypto.ops import registry
 
 __all__ = ["call_method", "has_method", "refuse_method", "refuse_shape_change"]
@@ -90,7 +89,7 @@ def call_method(
     receiver = method.receiver
     if isinstance(receiver, v.Poison):
         raise Poisoned
-    if isinstance(receiver, Value | Buffer):
+    if isinstance(receiver, v.Tensor):
         return _tensor_method(frame, receiver, method.name, positional, keyword, span, name)
     if isinstance(receiver, Mapping | Set) or (isinstance(receiver, Sequence) and receiver.mutable):
         return container_method(frame, receiver, method.name, positional, keyword, span)
@@ -123,7 +122,7 @@ def _refuse_mutation(receiver: Known, name: str, span: Span) -> NoReturn:
 
 def _tensor_method(
     frame: Frame,
-    tensor: Value | Buffer,
+    tensor: v.Tensor,
     method: str,
     positional: list[Argument],
     keyword: dict[str, Argument],

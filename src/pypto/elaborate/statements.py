@@ -23,6 +23,7 @@ from pypto.elaborate.closures import define
 from pypto.elaborate.deletions import delete
 from pypto.elaborate.diagnostics import Poisoned, refuse
 from pypto.elaborate.iteration import iterate
+from pypto.elaborate.loops import run_loop
 from pypto.elaborate.machine import Execute, Frame, identifier
 from pypto.elaborate.parse import children
 from pypto.elaborate.values import POISON, Item, Known, Scalar, is_tensor
@@ -37,7 +38,7 @@ from pypto.error import (
     UnsupportedSyntaxError,
 )
 from pypto.ir.expr import apply
-from pypto.ir.tensor import Buffer
+from pypto.ir.tensor import Buffer, root
 
 __all__ = ["STATEMENTS", "ReturnSignal", "execute"]
 
@@ -102,14 +103,16 @@ def _poison(frame: Frame, node: cst.CSTNode) -> None:
     for rebinding in frame.context.rebindings:
         rebinding.used_after |= rebinding.name in used
     for name in used:
-        held = frame.locals.get(name)
-        if isinstance(held, Buffer):
-            frame.context.builder.read.add(held)
+        frame.context.builder.read.add(frame.tensor_parameters[name])
     for name, target in _targets(node):
         held = frame.locals.get(name)
+        if isinstance(held, v.Deferred):
+            held = frame.tensor_parameters.get(name)
         if isinstance(target, cst.Name):
             if not isinstance(held, Buffer) or name not in frame.tensor_parameters:
                 frame.locals[name] = POISON
+        if isinstance(held, v.Part):
+            held = root(held.buffer)
         if isinstance(held, Buffer):
             # Whatever the failed statement wanted to write counts as written.
             frame.context.builder.written.add(held)
@@ -189,6 +192,10 @@ def _if(frame: Frame, node: cst.If) -> None:
 def _for(frame: Frame, node: cst.For) -> None:
     iterated = frame.evaluate(node.iter)
     span = frame.span(node.iter)
+    if isinstance(iterated, v.Loop):
+        names = [name for name, target in _targets(node) if isinstance(target, cst.Name)]
+        run_loop(frame, node, iterated, names, lambda: execute(frame, node.body))
+        return
     items = None if is_tensor(iterated) else iterate(frame, iterated, span)
     if items is None:
         refuse(

@@ -1,4 +1,4 @@
-"""``value[...]``: elements of lists, tuples, dicts and strings, and whole tensors."""
+"""``value[...]``: elements of lists, tuples, dicts and strings, and parts of tensors."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ from pypto.elaborate import values as v
 from pypto.elaborate.captures import Unreadable, path_text
 from pypto.elaborate.diagnostics import refuse
 from pypto.elaborate.machine import Frame
+from pypto.elaborate.regions import part_at, tensor_key
 from pypto.elaborate.scalars import part_of, python_call
 from pypto.elaborate.values import Item, Known, Mapping, Sequence, is_tensor
-from pypto.error import FeNotImplementedError, FeTypeError, FeValueError, ShapeError, Span
-from pypto.ir.tensor import Buffer, Value
+from pypto.error import FeTypeError, FeValueError, Span
 
-__all__ = ["element", "evaluate_subscript", "is_whole", "key_behind", "key_of"]
+__all__ = ["element", "evaluate_subscript", "key_behind", "key_of"]
 
 
 def evaluate_subscript(frame: Frame, node: cst.Subscript) -> Item:
@@ -25,22 +25,15 @@ def evaluate_subscript(frame: Frame, node: cst.Subscript) -> Item:
 
 
 def key_behind(frame: Frame, node: cst.Subscript, owner: Item) -> Any:
-    """What stands in the brackets behind ``owner``; nothing is evaluated behind a tensor."""
-    return None if is_tensor(owner) else key_of(frame, node)
+    """What stands in the brackets behind ``owner``."""
+    return tensor_key(frame, node) if is_tensor(owner) else key_of(frame, node)
 
 
 def element(frame: Frame, node: cst.Subscript, owner: Item, key: Any) -> Item:
     """``owner[key]``, of which ``node`` is the text."""
     span = frame.span(node)
-    if isinstance(owner, Value | Buffer):
-        if is_whole(frame, node, owner):
-            return owner
-        refuse(
-            FeNotImplementedError,
-            "reading a part of a tensor is not available in this version",
-            span,
-            help="use the whole tensor",
-        )
+    if isinstance(owner, v.Tensor):
+        return part_at(frame, owner, key, span, frame.name_for(node))
     if isinstance(owner, Sequence):
         if not isinstance(key, int | slice):
             refuse(FeTypeError, "a list is indexed by ints and slices", span, got=repr(key))
@@ -132,30 +125,3 @@ def key_of(frame: Frame, node: cst.Subscript) -> Any:
     last = node.slice[-1]
     single = len(node.slice) == 1 and not starred and not isinstance(last.comma, cst.Comma)
     return parts[0] if single else tuple(parts)
-
-
-def is_whole(frame: Frame, node: cst.Subscript, tensor: Item) -> bool:
-    """True for ``x[:]``, ``x[...]``, ``x[:, :]``; refuses more indices than there are axes."""
-    assert is_tensor(tensor) and isinstance(tensor, Value | Buffer)
-    whole, axes, ellipses = True, 0, 0
-    for element in node.slice:
-        part = element.slice
-        if isinstance(part, cst.Index) and isinstance(part.value, cst.Ellipsis):
-            ellipses += 1
-            continue
-        axes += 1
-        if not isinstance(part, cst.Slice):
-            whole = False
-        elif any(bound is not None for bound in (part.lower, part.upper, part.step)):
-            whole = False
-    rank = tensor.type.rank
-    if axes > rank or ellipses > 1:
-        refuse(
-            ShapeError,
-            "too many indices",
-            frame.span(node),
-            expected=f"at most {rank} for {v.describe(tensor)}, and one ...",
-            got=f"{axes}" + (f" and {ellipses} ..." if ellipses > 1 else ""),
-            help="[:] is the whole tensor, whatever its rank",
-        )
-    return whole

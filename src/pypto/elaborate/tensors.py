@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import enum
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any, NoReturn
 
 from pypto.elaborate import advice
 from pypto.elaborate import values as v
+from pypto.elaborate.builder import whole
 from pypto.elaborate.diagnostics import Poisoned, refuse
 from pypto.elaborate.machine import Frame
 from pypto.elaborate.scalars import as_number, number
@@ -21,15 +23,24 @@ from pypto.error import (
     Span,
 )
 from pypto.ir.dtype import DataType
-from pypto.ir.expr import Const, Expr, const, symbols_of
-from pypto.ir.tensor import Buffer, Operand, TensorType, Value
+from pypto.ir.expr import Const, Expr, const, symbols_of, variables_of
+from pypto.ir.tensor import Buffer, Operand, TensorType, Value, root
 from pypto.language.dtype_names import meant_dtype
 from pypto.language.status import TileOpFormat
 from pypto.ops import registry
 from pypto.ops.lowering import as_single
 from pypto.ops.spec import OpCall, OpParam, OpSpec
+from pypto.ops.valid import partly_valid
 
-__all__ = ["Argument", "apply_operation", "check_format", "tensor_attribute", "write"]
+__all__ = [
+    "Argument",
+    "apply_operation",
+    "check_format",
+    "check_written",
+    "part_of_buffer",
+    "tensor_attribute",
+    "write",
+]
 
 Argument = tuple[Item, Span]
 
@@ -38,7 +49,7 @@ _OWN_METHODS = ("move",)
 _INT64 = range(-(2**63), 2**63)
 
 
-def tensor_attribute(frame: Frame, tensor: Value | Buffer, name: str, span: Span) -> Item:
+def tensor_attribute(frame: Frame, tensor: v.Tensor, name: str, span: Span) -> Item:
     """``tensor.name``: a property, or a method to be called."""
     if name == "shape":
         return Sequence([scalar(size) for size in tensor.type.shape], True, shape=True)
@@ -78,11 +89,20 @@ def check_format(format: TileOpFormat, what: str, span: Span) -> None:
         )
 
 
-def load(frame: Frame, item: Value | Buffer, span: Span) -> Value:
+def load(frame: Frame, item: v.Tensor, span: Span) -> Value:
     """The elements of ``item`` now."""
     if isinstance(item, Buffer):
-        _check_written(frame, item, span)
+        check_written(frame, item, span)
         return frame.context.builder.load(item, span)
+    if isinstance(item, v.Part):
+        check_written(frame, item, span)
+        return frame.context.builder.load_part(item, span)
+    _check_current(frame, item, span)
+    return item
+
+
+def _check_current(frame: Frame, item: Value, span: Span) -> None:
+    """Refuse what ``+=`` has replaced under another name."""
     replaced = frame.context.replaced.get(item)
     if replaced is not None:
         target, sign = replaced.target, replaced.sign
@@ -95,12 +115,21 @@ def load(frame: Frame, item: Value | Buffer, span: Span) -> Value:
             notes=(*replaced.notes, f"the old tensor is used at {span.location}"),
             help=f"write {target} = {target} {sign} ..., which leaves the old tensor as it is",
         )
-    return item
 
 
-def _check_written(frame: Frame, buffer: Buffer, span: Span) -> None:
+def part_of_buffer(frame: Frame, tensor: v.Tensor, span: Span) -> v.Part:
+    """``tensor`` as memory: the result of an operation goes into a local tensor first."""
+    if isinstance(tensor, v.Part):
+        return tensor
+    if isinstance(tensor, Buffer):
+        return whole(tensor)
+    return frame.context.builder.kept(load(frame, tensor, span), span)
+
+
+def check_written(frame: Frame, tensor: Buffer | v.Part, span: Span) -> None:
     """Refuse to read a local tensor that holds nothing yet."""
     builder = frame.context.builder
+    buffer = root(tensor.buffer if isinstance(tensor, v.Part) else tensor)
     if buffer.param is not None or buffer in builder.written:
         return
     name = next((name for name, item in frame.locals.items() if item is buffer), None)
@@ -123,7 +152,7 @@ def write(
 ) -> None:
     """``buffer[:] = item``; ``target`` is the text of the written expression. With ``move``, as
     ``buffer.move(item)``: a tensor only."""
-    if not isinstance(buffer, Buffer):
+    if not isinstance(buffer, Buffer | v.Part):
         if isinstance(buffer, Value):
             refuse(
                 FeTypeError,
@@ -139,10 +168,15 @@ def write(
         )  # fmt: skip
     if isinstance(item, v.Poison):
         raise Poisoned
+    if isinstance(buffer, v.Part) and not buffer.axes:
+        one = TensorType(buffer.type.dtype, (const(1),))
+        buffer = replace(buffer, axes=(None,), type=one)
     filled = None if move else _filled(frame, buffer, item, span)
     if filled is not None:
         item = filled
-    if not isinstance(item, Value | Buffer):
+    if isinstance(item, v.Scalar) and item.element is not None and move:
+        item = item.element
+    if not isinstance(item, v.Tensor):
         refuse(
             FeTypeError,
             f"only a tensor can be moved into '{target}'"
@@ -153,7 +187,28 @@ def write(
             got=v.describe(item),
             help=_storing(item, target, move),
         )
-    frame.context.builder.store(buffer, load(frame, item, span), span)
+    part = part_of_buffer(frame, buffer, span)
+    value = load(frame, item, span)
+    frame.context.builder.store_part(part, _lifted(frame, part, value, span), span)
+
+
+def _lifted(frame: Frame, part: v.Part, value: Value, span: Span) -> Value:
+    """``value`` with an axis of size 1 for each axis of ``part`` that it lacks.
+
+    Where the part's axes are the buffer's last ones a store repeats the value along the others.
+    """
+    missing = len(part.axes) - value.type.rank
+    if missing <= 0 or part.axes == (*range(part.buffer.type.rank),):
+        return value
+    held = frame.context.builder.kept(value, span)
+    ones = (const(1),) * missing
+    type = TensorType(
+        value.type.dtype,
+        (*ones, *value.type.shape),
+        None if value.type.valid is None else (*ones, *value.type.valid),
+    )
+    lifted = v.Part(held.buffer, held.region, (*(None,) * missing, *held.axes), type, value.name)
+    return frame.context.builder.load_part(lifted, span)
 
 
 def _storing(item: Item, target: str, move: bool) -> str | None:
@@ -169,7 +224,7 @@ def _storing(item: Item, target: str, move: bool) -> str | None:
     return None
 
 
-def _filled(frame: Frame, buffer: Buffer, item: Item, span: Span) -> Value | None:
+def _filled(frame: Frame, buffer: Buffer | v.Part, item: Item, span: Span) -> Value | None:
     """A tensor of ones sizes that holds the scalar ``item``; None when it is no scalar."""
     scalar_value = number(item)
     if scalar_value is None:
@@ -229,8 +284,8 @@ def apply_operation(
         else:
             arguments[param.name] = given
     call = OpCall(spec, arguments, span, spans)
-    result = spec.infer(call)
     builder = frame.context.builder
+    result = partly_valid(call, spec.infer(call), builder.smaller)
     for condition, message in call.required:
         builder.require(condition, message, span)
     operands: list[Operand] = []
@@ -252,7 +307,9 @@ def _convert(frame: Frame, spec: OpSpec, param: OpParam, item: Item, span: Span)
     if isinstance(item, Known) and item.value is None and param.default is None:
         return None
     if param.kind in ("tensor", "operand"):
-        if isinstance(item, Value | Buffer):
+        if isinstance(item, v.Scalar) and item.element is not None and param.kind == "tensor":
+            item = item.element
+        if isinstance(item, v.Tensor):
             return load(frame, item, span)
         expr = number(item) if param.kind == "operand" else None
         if expr is None:
@@ -261,7 +318,8 @@ def _convert(frame: Frame, spec: OpSpec, param: OpParam, item: Item, span: Span)
         if isinstance(item, Known):
             frame.use(item, span)
         elif param.value and expr.kind == "float" and isinstance(item, v.Scalar):
-            if all(symbol.axis is None for symbol in symbols_of(expr)):
+            symbols = symbols_of(expr)
+            if not variables_of(expr) and all(symbol.axis is None for symbol in symbols):
                 frame.need(item, span, what)
         return _in_range(what, as_number(expr), item, span)
     value = frame.python(item, span, what)
@@ -282,7 +340,7 @@ def _check_base(frame: Frame, base: object, exponent: object) -> None:
         return
     (item, span), (other, place) = base, exponent
     value = number(item)
-    if value is None or not isinstance(other, Value | Buffer):
+    if value is None or not isinstance(other, v.Tensor):
         return
     kinds = {"float": float, "int": int, "bool": int}
     known = value.value if isinstance(value, Const) else kinds[value.kind]

@@ -7,15 +7,16 @@ or a method of one of these.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias, TypeGuard
 
 import libcst as cst
 
 from pypto.elaborate.captures import Path
+from pypto.error import Span
 from pypto.ir.expr import Const, Expr
-from pypto.ir.tensor import Buffer, TensorType, Value
+from pypto.ir.tensor import Axes, Buffer, Region, TensorType, Value
 
 if TYPE_CHECKING:
     from pypto.elaborate.machine import Frame
@@ -24,14 +25,18 @@ __all__ = [
     "POISON",
     "Closure",
     "Cursor",
+    "Deferred",
     "Item",
     "Known",
+    "Loop",
     "Mapping",
     "Method",
+    "Part",
     "Poison",
     "Scalar",
     "Sequence",
     "Set",
+    "Tensor",
     "View",
     "describe",
     "is_tensor",
@@ -51,9 +56,58 @@ class Known:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Scalar:
-    """A number or truth value that is known when the kernel is launched."""
+    """A number or truth value that is known when the kernel is launched, or when it runs.
+
+    ``element``: where it was read, for operations that take tensors.
+    """
 
     expr: Expr
+    element: Part | None = None
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Part:
+    """A part of a buffer that is read where it is used, and can be written.
+
+    ``region``: what of it lies inside the buffer. ``axes``: per axis of the part that of the
+    buffer; None for an axis of size 1 that the buffer does not have.
+    """
+
+    buffer: Buffer
+    region: Region
+    axes: Axes
+    type: TensorType
+    name: str | None = None
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Loop:
+    """``pypto.loop(...)``, to be run by a ``for`` statement. ``factors``: of unrolling, falling."""
+
+    start: Expr
+    stop: Expr
+    step: Expr
+    parallel: bool
+    name: str | None
+    factors: tuple[int, ...] | None
+    pairs: bool  # yields the index and the factor
+    span: Span
+
+
+@dataclass(slots=True, eq=False)
+class Deferred:
+    """A value that a loop or branch gives its name only where the name is read.
+
+    ``make`` returns it, or refuses at the place of the reading.
+    """
+
+    make: Callable[[Span], Item]
+    found: Item | None = None
+
+    def settle(self, span: Span) -> Item:
+        if self.found is None:
+            self.found = self.make(span)
+        return self.found
 
 
 @dataclass(slots=True, eq=False)
@@ -130,11 +184,12 @@ class Poison:
 
 POISON = Poison()
 
+Tensor: TypeAlias = Value | Buffer | Part
+
 Item: TypeAlias = (
     Known
     | Scalar
-    | Value
-    | Buffer
+    | Tensor
     | Sequence
     | Mapping
     | Set
@@ -142,6 +197,8 @@ Item: TypeAlias = (
     | Cursor
     | Method
     | Closure
+    | Loop
+    | Deferred
     | Poison
 )
 
@@ -151,11 +208,11 @@ def scalar(expr: Expr) -> Known | Scalar:
     return Known(expr.value) if isinstance(expr, Const) else Scalar(expr)
 
 
-def is_tensor(item: Item) -> bool:
-    return isinstance(item, Value | Buffer)
+def is_tensor(item: Item | None) -> TypeGuard[Tensor]:
+    return isinstance(item, Tensor)
 
 
-def tensor_type(item: Value | Buffer) -> TensorType:
+def tensor_type(item: Tensor) -> TensorType:
     return item.type
 
 
@@ -177,7 +234,7 @@ def describe(item: Item) -> str:
         return f"{text if len(text) <= 60 else text[:57] + '...'} ({kind})"
     if isinstance(item, Scalar):
         return f"the run-time {item.expr.kind} {item.expr}"
-    if isinstance(item, Value | Buffer):
+    if isinstance(item, Tensor):
         return f"a tensor {item.type}"
     if isinstance(item, Sequence):
         return f"a {'list' if item.mutable else 'tuple'} of {len(item.items)}"
@@ -187,6 +244,8 @@ def describe(item: Item) -> str:
         return f"a set of {len(item.items)}"
     if isinstance(item, View):
         return f"the {item.name} of a dict of {len(item.owner.items)}"
+    if isinstance(item, Loop):
+        return "the run-time loop pypto.loop(...)"
     if isinstance(item, Cursor):
         return f"the iterator of {item.maker.__name__}(...)"
     if isinstance(item, Closure):

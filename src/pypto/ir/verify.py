@@ -150,7 +150,11 @@ class _TensorCheck:
         sizes = along(store.region.sizes, store.axes, rank)
         wanted = sizes[len(sizes) - value.rank :]
         if value.rank > len(sizes) or not all(
-            as_int(have) == 1 or self.equal(have, want) or variables_of(want) or variables_of(have)
+            as_int(have) == 1
+            or self.equal(have, want)
+            or have in _cut_to(want)
+            or variables_of(want)
+            or variables_of(have)
             for have, want in zip(value.sizes, wanted, strict=True)
         ):
             _defect(f"{store.value}: {value} does not fit a region of {store.buffer}", store.span)
@@ -230,6 +234,13 @@ class _TensorCheck:
                 fits = param.buffer is not None and symbol.axis < param.buffer.type.rank
             if not fits:
                 _defect(f"{symbol} is nothing that a call knows", span)
+
+
+def _cut_to(size: Expr) -> tuple[Expr, ...]:
+    """What ``size`` is the smallest of: a store writes the part that value and region share."""
+    if not (isinstance(size, Apply) and size.op == "min"):
+        return (size,)
+    return tuple(part for argument in size.args for part in (argument, *_cut_to(argument)))
 
 
 class _Equalities:

@@ -1,0 +1,67 @@
+"""What two ways to the same place have in common: types of values that loops and branches join."""
+
+from __future__ import annotations
+
+from pypto.elaborate import values as v
+from pypto.elaborate.scalars import as_number, number
+from pypto.elaborate.values import Deferred, Item, Known, Part, Scalar, Sequence
+from pypto.ir.dtype import DataType
+from pypto.ir.expr import Expr, Kind, apply
+
+__all__ = ["as_kind", "common_kind", "in_words", "same", "settled"]
+
+_ORDER: tuple[Kind, ...] = ("bool", "int", "float")
+
+
+def settled(item: Item | None) -> Item | None:
+    """``item``, or what it has turned out to be."""
+    while isinstance(item, Deferred) and item.found is not None:
+        item = item.found
+    return item
+
+
+def same(a: Item | None, b: Item | None) -> bool:
+    """Whether it makes no difference which of the two a name has."""
+    a, b = settled(a), settled(b)
+    if a is b:
+        return True
+    if isinstance(a, Known) and isinstance(b, Known):
+        return _equal(a.value, b.value)
+    if isinstance(a, Scalar) and isinstance(b, Scalar):
+        return a.expr == b.expr
+    if isinstance(a, Part) and isinstance(b, Part):
+        return (a.buffer, a.region, a.axes, a.type) == (b.buffer, b.region, b.axes, b.type)
+    if isinstance(a, Sequence) and isinstance(b, Sequence) and not (a.mutable or b.mutable):
+        return len(a.items) == len(b.items) and all(map(same, a.items, b.items))
+    return False
+
+
+def _equal(a: object, b: object) -> bool:
+    """Equal objects of plain types; others by identity."""
+    if a is b:
+        return True
+    if type(a) is not type(b) or not isinstance(a, bool | int | float | str | bytes | DataType):
+        return False
+    return repr(a) == repr(b)  # -0.0 is not 0.0, and nan is nan
+
+
+def common_kind(a: Expr, b: Expr) -> Kind:
+    """The kind that holds both, as Python's arithmetic mixes them."""
+    return max(a.kind, b.kind, key=_ORDER.index)
+
+
+def as_kind(expr: Expr, kind: Kind) -> Expr:
+    """``expr`` as a number of a kind that holds it."""
+    if expr.kind == kind:
+        return expr
+    expr = as_number(expr)
+    return apply("to_float", expr) if kind == "float" else expr
+
+
+def in_words(item: Item | None) -> str:
+    """What kind of thing ``item`` is, for messages: the values of numbers do not matter there."""
+    item = settled(item)
+    expr = number(item) if item is not None else None
+    if expr is not None:
+        return {"bool": "a truth value", "int": "an int", "float": "a float"}[expr.kind]
+    return "nothing" if item is None else v.describe(item)

@@ -1,0 +1,140 @@
+"""``pypto.loop``: loops of the running kernel. The body is read once, whatever the bounds are."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from typing import Any
+
+import libcst as cst
+
+from pypto.elaborate import values as v
+from pypto.elaborate.arithmetic import operand
+from pypto.elaborate.assignments import assign
+from pypto.elaborate.blocks import OpenFor
+from pypto.elaborate.carrying import Carrier
+from pypto.elaborate.diagnostics import Poisoned, refuse
+from pypto.elaborate.machine import Frame, identifier
+from pypto.elaborate.scalars import as_number
+from pypto.elaborate.values import Item, Loop, Scalar
+from pypto.error import FeTypeError, FeValueError, Span
+from pypto.ir.expr import Expr, apply, as_int, const, variables_of
+from pypto.language import builtin
+from pypto.language.builtin import Builtin
+
+__all__ = ["make_loop", "run_loop"]
+
+Argument = tuple[Item, Span]
+
+_OPTIONS = {
+    builtin.loop: ("name", "idx_name", "unroll_list", "submit_before_loop", "parallel"),
+    builtin.loop_unroll: ("name", "idx_name", "unroll_list", "submit_before_loop"),
+}
+
+
+def make_loop(
+    frame: Frame,
+    function: Builtin,
+    positional: list[Argument],
+    keyword: dict[str, Argument],
+    span: Span,
+) -> Loop:
+    """``pypto.loop(...)`` or ``pypto.loop_unroll(...)``, to be run by a ``for`` statement."""
+    usage = function.usage
+    if not 1 <= len(positional) <= 3:
+        refuse(
+            FeTypeError, f"{function.name} takes 1 to 3 bounds, got {len(positional)}", span,
+            help=usage,
+        )  # fmt: skip
+    for key, (_, place) in keyword.items():
+        if key not in _OPTIONS[function]:
+            refuse(FeTypeError, f"{function.name} has no parameter '{key}'", place, help=usage)
+    names = ("start", "stop", "step") if len(positional) > 1 else ("stop",)
+    bounds = {
+        name: _bound(frame, function, name, argument)
+        for name, argument in zip(names, positional, strict=False)
+    }
+    step = bounds.get("step", const(1))
+    _check_step(frame, step, positional[-1][1])
+    given = {key: frame.python(*argument, key) for key, argument in keyword.items()}
+    name = given.get("idx_name") or None
+    if not isinstance(name, str | None):
+        refuse(FeTypeError, "idx_name is a string", keyword["idx_name"][1], got=repr(name))
+    factors = _factors(given.get("unroll_list"), keyword)
+    pairs = function is builtin.loop_unroll
+    return Loop(
+        bounds.get("start", const(0)), bounds["stop"], step, bool(given.get("parallel")), name,
+        factors if factors is not None or not pairs else (1,), pairs, span,
+    )  # fmt: skip
+
+
+def _bound(frame: Frame, function: Builtin, name: str, argument: Argument) -> Expr:
+    item, span = argument
+    if isinstance(item, v.Poison):
+        raise Poisoned
+    expr = operand(frame, item, span)
+    if expr is None or expr.kind != "int":
+        refuse(
+            FeTypeError, f"{function.name}: '{name}' must be an int", span, got=v.describe(item),
+            help=function.usage,
+        )  # fmt: skip
+    return as_number(expr)
+
+
+def _check_step(frame: Frame, step: Expr, span: Span) -> None:
+    builder = frame.context.builder
+    if as_int(step) == 0:
+        refuse(FeValueError, "the step of a loop is 0", span, expected="an int other than 0")
+    if as_int(step) is not None or builder.ranges.nonnegative(apply("sub", step, 1)):
+        return
+    if variables_of(step):
+        refuse(
+            FeValueError, "the step of a loop may be 0", span, got=str(step),
+            help="use a step that is known before the kernel runs",
+        )  # fmt: skip
+    builder.require(apply("ne", step, 0), "the step of a loop must not be 0", span)
+
+
+def _factors(given: Any, keyword: dict[str, Argument]) -> tuple[int, ...] | None:
+    if given is None:
+        return None
+    span = keyword["unroll_list"][1]
+    plain = isinstance(given, list | tuple) and all(type(one) is int and one > 0 for one in given)
+    if not plain:
+        refuse(
+            FeValueError, "unroll_list is a list of positive ints", span, got=repr(given),
+            help="unroll_list=[4, 2, 1]",
+        )  # fmt: skip
+    return tuple(sorted({*given, 1}, reverse=True))
+
+
+def run_loop(
+    frame: Frame,
+    node: cst.For,
+    loop: Loop,
+    assigned: Iterable[str],
+    body: Callable[[], None],
+) -> None:
+    """``for target in loop:``; ``body`` evaluates the statements of the body."""
+    builder = frame.context.builder
+    name = loop.name if loop.name and loop.name.isidentifier() else _target(node)
+    index = builder.variable(name)
+    around = builder.block
+    ranges = builder.ranges.enter(index, loop.start, loop.stop, loop.step)
+    inner = builder.nested(ranges, loop=True)
+    inner.variables.add(index)
+    draft = OpenFor(
+        around, index, loop.start, loop.stop, loop.step, inner, frame.span(node.iter),
+        loop.parallel, loop.name,
+    )  # fmt: skip
+    frame.context.loops += 1
+    carrier = Carrier(frame, draft, frame.context.loops)
+    with builder.inside(inner):
+        carrier.start([*dict.fromkeys(assigned)])
+        assign(frame, node.target, Scalar(index), frame.span(node.iter))
+        body()
+    builder.append(draft)
+    carrier.end()
+
+
+def _target(node: cst.For) -> str:
+    return identifier(node.target) if isinstance(node.target, cst.Name) else "i"

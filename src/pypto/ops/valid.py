@@ -1,0 +1,43 @@
+"""How much of a result holds elements, when operands are only partly valid."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from pypto.ir.expr import Expr, as_int
+from pypto.ir.tensor import TensorType
+from pypto.ops.spec import OpCall
+
+__all__ = ["partly_valid"]
+
+
+def partly_valid(
+    call: OpCall, type: TensorType, smaller: Callable[[Expr, Expr], Expr]
+) -> TensorType:
+    """``type``, the result of ``call``, with its valid sizes: the smallest of the operands per axis.
+
+    ``smaller`` gives the smaller one of two sizes. A reduced axis is not seen in the result.
+    """
+    sizes = [*type.shape]
+    for _, operand in call.tensors():
+        for axis, size in enumerate(operand.sizes):
+            at = _result_axis(call, axis, operand.rank, type.rank)
+            if operand.valid is None or at is None or as_int(operand.shape[axis]) == 1:
+                continue
+            sizes[at] = size if sizes[at] == operand.shape[axis] else smaller(sizes[at], size)
+    valid = tuple(sizes)
+    return type if valid == type.shape else TensorType(type.dtype, type.shape, valid)
+
+
+def _result_axis(call: OpCall, axis: int, rank: int, result: int) -> int | None:
+    """Where ``axis`` of an operand of ``rank`` axes is in the result; None: it is reduced."""
+    if "keepdim" not in call.args:
+        return axis + result - rank
+    given = call.args["dim"]
+    dims = given if isinstance(given, tuple | list) else (given,)
+    reduced = {dim % rank for dim in dims if isinstance(dim, int)}
+    if axis in reduced:
+        return None
+    if call.args["keepdim"]:
+        return axis
+    return axis - sum(dim < axis for dim in reduced)
