@@ -184,9 +184,12 @@ class _Machine:
         box = self._region(store.buffer, store.region)
         value = self.tensors[store.value.id]
         have = self.sizes(along(store.region.sizes, store.axes, store.value.type.rank))
-        for size, want, stated in zip(value.data.shape, have, store.value.type.shape, strict=True):
-            if size != want and as_int(stated) != 1:
+        for axis, (want, stated) in enumerate(zip(have, store.value.type.shape, strict=True)):
+            if as_int(stated) == 1:
+                continue
+            if value.data.shape[axis] < want:
                 raise Fault(f"{store.value} of {list(value.data.shape)} goes into {list(have)}")
+            value = value.map(lambda t, axis=axis, want=want: t.narrow(axis, 0, want))
         target = box.map(lambda t: _to_value(t, store.axes))
         if root(store.buffer).param is not None and not bool(value.defined.all()):
             raise Fault(f"unwritten elements are stored into {store.buffer}")

@@ -96,6 +96,7 @@ class Builder:
     held: dict[Value, list[tuple[Buffer, Block]]] = field(default_factory=dict)  # see `kept`
     count: int = 0  # values
     variables: int = 0
+    origins: dict[Variable, tuple[str, Span]] = field(default_factory=dict)
     statements: int = 0
 
     # --- blocks ---
@@ -142,10 +143,12 @@ class Builder:
         self.count += 1
         return made
 
-    def variable(self, name: str, kind: Kind = "int") -> Variable:
-        """A new variable; the block that defines it must be told."""
+    def variable(self, name: str, kind: Kind, block: Block, what: str, span: Span) -> Variable:
+        """A new variable of ``block``; ``what`` and ``span`` say to messages what it is."""
         made = Variable(self.label(name), self.variables, kind)
         self.variables += 1
+        self.origins[made] = (what, span)
+        block.variables.add(made)
         return made
 
     def label(self, name: str) -> str:
@@ -192,8 +195,9 @@ class Builder:
         kind: Kind = "float" if dtype.is_float else "int"
         if dtype is DataType.DT_BOOL:
             kind = "bool"
-        made = self.variable(name or f"{buffer.name}_element", kind)
-        self.block.variables.add(made)
+        what = f"an element of '{buffer.name}', read"
+        label = name or f"{buffer.name}_element"
+        made = self.variable(label, kind, self.block, what, span)
         self.append(LoadScalar(made, buffer, index, span))
         return made
 

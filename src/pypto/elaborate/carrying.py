@@ -103,9 +103,9 @@ class Carrier:
         return before
 
     def _variable(self, name: _Name, kind: Kind) -> Variable:
-        made = self.frame.context.builder.variable(_identifier(name.label), kind)
-        self.draft.body.variables.add(made)
-        return made
+        what = f"'{name.label}' as iterations leave it, in the loop"
+        builder, label = self.frame.context.builder, _identifier(name.label)
+        return builder.variable(label, kind, self.draft.body, what, self.draft.span)
 
     def _enter_tensor(self, name: _Name, before: v.Tensor, span: Span) -> Value:
         builder = self.frame.context.builder
@@ -181,8 +181,9 @@ class Carrier:
                 return Scalar(inner)
         else:
             inner = self._variable(name, kind)
-        result = self.frame.context.builder.variable(_identifier(name.label), kind)
-        self.draft.around.variables.add(result)
+        builder, label = self.frame.context.builder, _identifier(name.label)
+        what = f"'{name.label}' behind the loop"
+        result = builder.variable(label, kind, self.draft.around, what, self.draft.span)
         self.draft.carried.append(
             Carried(inner, as_kind(initial, kind), as_kind(final, kind), result)
         )

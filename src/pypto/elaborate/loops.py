@@ -117,11 +117,9 @@ def run_loop(
     """``for target in loop:``; ``body`` evaluates the statements of the body."""
     builder = frame.context.builder
     name = loop.name if loop.name and loop.name.isidentifier() else _target(node)
-    index = builder.variable(name)
-    around = builder.block
-    ranges = builder.ranges.enter(index, loop.start, loop.stop, loop.step)
-    inner = builder.nested(ranges, loop=True)
-    inner.variables.add(index)
+    around, inner = builder.block, builder.nested(builder.ranges, loop=True)
+    index = builder.variable(name, "int", inner, "the index of the loop", frame.span(node.iter))
+    inner.ranges = builder.ranges.enter(index, loop.start, loop.stop, loop.step)
     draft = OpenFor(
         around, index, loop.start, loop.stop, loop.step, inner, frame.span(node.iter),
         loop.parallel, loop.name,

@@ -25,7 +25,7 @@ from pypto.elaborate.names import normal
 from pypto.elaborate.parse import ParsedFunction
 from pypto.elaborate.values import Item, Known, Scalar
 from pypto.error import FeNotImplementedError, FeTypeError, FeValueError, Span
-from pypto.ir.expr import Symbol, symbols_of
+from pypto.ir.expr import Symbol, symbols_of, variables_of
 from pypto.ir.tensor import Buffer, Value
 from pypto.language.symbolic import SymbolicScalar
 
@@ -221,6 +221,18 @@ class Frame:
 
     def need(self, item: Scalar, span: Span, purpose: str) -> NoReturn:
         """Ask for the scalar parameters that ``item`` depends on; refuse what no value gives."""
+        variables = sorted(variables_of(item.expr), key=lambda variable: variable.id)
+        if variables:
+            what, place = self.context.builder.origins[variables[0]]
+            refuse(
+                FeTypeError,
+                f"{purpose} needs a value that is known at compile time",
+                span,
+                expected="a Python value",
+                got=f"{item.expr}, which only the running kernel knows",
+                notes=(f"'{variables[0]}' is {what} at {place.location}",),
+                help="loops over range(...) and lists have indices that are known",
+            )
         symbols = symbols_of(item.expr)
         sizes = sorted(s.name for s in symbols if s.axis is not None)
         if sizes:

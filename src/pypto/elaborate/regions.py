@@ -251,6 +251,8 @@ def _cut_of(ranges: Ranges, cut: Cut, size: Expr) -> tuple[Expr, Expr, Expr]:
     asked = None if cut.stop is None else as_int(apply("sub", cut.stop, first))
     if asked is not None and _same_sign(ranges, first, cut.stop):
         length = max(asked, 0)
+        if length == 0:
+            return start, const(0), const(0)
         if ranges.nonnegative(start) and start == first:
             # end - start of min(stop, size) - start: the same, said in a simpler way.
             rest = apply("sub", size, start)

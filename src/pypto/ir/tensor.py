@@ -161,6 +161,8 @@ class Load:
 class Store:
     """``region`` of ``buffer`` = ``value``; sizes equal, or 1 where the value broadcasts.
 
+    Where the region is smaller, the value's first elements along that axis are written.
+
     ``axes``: where the value's axes lie in the buffer; None: its last axes are the buffer's last.
     """
 

@@ -14,7 +14,7 @@ __all__ = ["partly_valid"]
 def partly_valid(
     call: OpCall, type: TensorType, smaller: Callable[[Expr, Expr], Expr]
 ) -> TensorType:
-    """``type``, the result of ``call``, with its valid sizes: the smallest of the operands per axis.
+    """``type``, the result of ``call``, with its valid sizes: per axis the smallest one.
 
     ``smaller`` gives the smaller one of two sizes. A reduced axis is not seen in the result.
     """
@@ -22,8 +22,10 @@ def partly_valid(
     for _, operand in call.tensors():
         for axis, size in enumerate(operand.sizes):
             at = _result_axis(call, axis, operand.rank, type.rank)
-            if operand.valid is None or at is None or as_int(operand.shape[axis]) == 1:
+            if operand.valid is None or at is None:
                 continue
+            if as_int(operand.shape[axis]) == 1 and as_int(type.shape[at]) != 1:
+                continue  # repeated along the result's axis
             sizes[at] = size if sizes[at] == operand.shape[axis] else smaller(sizes[at], size)
     valid = tuple(sizes)
     return type if valid == type.shape else TensorType(type.dtype, type.shape, valid)
