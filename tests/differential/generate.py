@@ -5,7 +5,7 @@ from __future__ import annotations
 from tests.differential.control import Control
 from tests.differential.draft import ONE, Axis, Number, Tensor, static
 from tests.differential.expressions import COUNT
-from tests.differential.program import HEADER, Parameter, Program
+from tests.differential.program import HEADER, NAMED, Parameter, Program
 from tests.ops.programs import Chooser
 
 HELPERS = {
@@ -77,8 +77,9 @@ class Writer(Control):
         while self.budget > 0:
             self.statement()
         self.outputs()
-        header = ", ".join(p.annotated for p in self.parameters)
-        text = HEADER + "".join(HELPERS[h] for h in sorted(self.helpers))
+        named = bool(self.pick(0, 9))
+        header = ", ".join(p.annotated(named) for p in self.parameters)
+        text = HEADER + NAMED * named + "".join(HELPERS[h] for h in sorted(self.helpers))
         text += f"def {self.kernel_name}({header}):\n" + "\n".join(self.lines) + "\n"
         return Program(self.kernel_name, text, tuple(self.parameters), self.kinds)
 

@@ -12,6 +12,7 @@ import torch
 
 TORCH = {"DT_FP32": torch.float32, "DT_FP16": torch.float16, "DT_INT32": torch.int32}
 HEADER = "import pypto\nD = pypto.DYNAMIC\n"
+NAMED = 'N, M = pypto.frontend.dynamic("N"), pypto.frontend.dynamic("M")\n'
 
 # Sizes of dynamic axes that calls try: none, one, and around the tiles that programs use.
 ROWS = (5, 0, 1, 13, 4, 8, 3, 17)
@@ -29,11 +30,13 @@ class Parameter:
     dtype: str = ""
     kind: str = "tensor"  # or "int", "float", or "index": INT32 of small numbers from 0 on
 
-    @property
-    def annotated(self) -> str:
+    def annotated(self, named: bool) -> str:
+        """With dynamic axes ``named`` or not: named ones are known to be equal."""
         if self.kind in ("int", "float"):
             return f"{self.name}: {self.kind}"
-        axes = ", ".join("D" if isinstance(s, str) else str(s) for s in self.sizes)
+        axes = ", ".join(
+            (s.upper() if named else "D") if isinstance(s, str) else str(s) for s in self.sizes
+        )
         return f"{self.name}: pypto.Tensor([{axes}], pypto.{self.dtype})"
 
 

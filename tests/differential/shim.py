@@ -214,7 +214,9 @@ LANGUAGE = types.SimpleNamespace(
     STATIC=pypto.STATIC,
     CastMode=pypto.CastMode,
     SaturationMode=pypto.SaturationMode,
-    frontend=types.SimpleNamespace(jit=_identity, function=_identity),
+    frontend=types.SimpleNamespace(
+        jit=_identity, function=_identity, dynamic=pypto.frontend.dynamic
+    ),
     loop=_loop,
     loop_unroll=_loop_unroll,
     cond=lambda condition: condition,
