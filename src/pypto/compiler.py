@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import functools
 import os
+import sys
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
@@ -94,7 +95,7 @@ def compile_kernel(
     ``values``: what this call gives to scalar parameters; those needed at compile time end up in
     ``Compilation.elaboration.specialised``. Raises one PyptoError with all that is wrong.
     """
-    elaboration = elaborate(source, signature, options, values)
+    elaboration = elaborate(source, signature, options, values, sys.stdout.write)
     if _verifies():
         verify_tensor(elaboration.kernel)
     texts = {"tensor": print_kernel(elaboration.kernel)}

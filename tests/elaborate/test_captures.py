@@ -254,7 +254,7 @@ def test_only_stored_attributes_are_read() -> None:
     for value, name, words in (
         (clever, "computed", "is a property"),
         (_Dynamic(), "n", "in __getattr__"),
-        (clever, "__init__", "is a method of '_Clever'"),
+        (clever, "__init__", "is no stored value: it runs code"),
         (clever, "nothing", "has no attribute"),
     ):
         with pytest.raises(Unreadable, match=words):
@@ -262,8 +262,8 @@ def test_only_stored_attributes_are_read() -> None:
 
 
 REFUSED = {
-    "t = clever.computed": "cannot read 'clever.computed': 'computed' is a property of 'Clever': "
-    "it runs code when read",
+    "t = clever.slow": "cannot read 'clever.slow': 'slow' is a property of 'Clever': it runs code "
+    "when read",
     "t = BIG[3]": "cannot read BIG[3]: it has more than 256 items; pass it as an argument",
     "SIZES.append(1)": "a kernel cannot change 'SIZES': append would run once, while compiling",
     "SIZES[0] = 1": "a kernel cannot change 'SIZES', which stands outside of it",
@@ -280,18 +280,17 @@ REFUSED = {
     "t = x * weights": "add: 'other' must be a tensor or a number",
     "t = torch.zeros(2)": "a kernel cannot call torch.zeros: it would run once, while compiling",
     "logging.info('x')": "a kernel cannot call logging.info",
-    "print(x)": "a kernel cannot print: it would run once, while compiling, and never again",
+    "print(x)": "printing a tensor is not available in this version",
     "t = int(weights)": "a kernel cannot use the captured value 'weights'",
-    "t = Config(3)": "a kernel cannot make objects of the class Config",
-    "t = clever.method(x)": "cannot read 'clever.method': 'method' is a method of 'Clever', and "
-    "methods of objects cannot be helpers",
+    "t = Meta(3)": "a kernel cannot make objects of the class Meta",
+    "t = clever + 1": "a kernel cannot use the captured value 'clever'",
 }
 
 
 @pytest.mark.parametrize("line", sorted(REFUSED))
 def test_impure_code_is_refused_by_name(shop: Workshop, line: str) -> None:
     text = textwrap.dedent("""
-        import dataclasses, logging, os, random, time, torch
+        import abc, dataclasses, logging, os, random, time, torch
         SIZES = [1, 2]
         BIG = list(range(300))
         weights = torch.ones(3)
@@ -300,9 +299,8 @@ def test_impure_code_is_refused_by_name(shop: Workshop, line: str) -> None:
             N: int = 4
         cfg = Config()
         class Clever:
-            @property
-            def computed(self): return 5
-            def method(self, x): return x
+            slow = property(abs)
+        class Meta(metaclass=abc.ABCMeta): pass
         clever = Clever()
         """)
     error = shop.error(text + body("o[:] = x", line))

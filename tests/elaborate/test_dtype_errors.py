@@ -80,25 +80,6 @@ def test_the_way_to_a_dtype_that_is_taken(shop: Workshop, line: str, help: str |
     assert diagnostic.help == help
 
 
-def test_a_method_of_an_object_is_no_helper(shop: Workshop) -> None:
-    text = """class Model:
-    def double(self, x):
-        return x * 2
-model = Model()
-def k(x: T([8], FP32), o: T([8], FP32)):
-    o[:] = model.double(x)
-"""
-    assert shop.message(text) == (
-        "ErrCode: F00007  cannot read 'model.double': 'double' is a method of 'Model', and methods "
-        "of objects cannot be helpers\n"
-        "  --> k.py:8:12\n"
-        "  7 | def k(x: T([8], FP32), o: T([8], FP32)):\n"
-        "  8 |     o[:] = model.double(x)\n"
-        "    |            ^^^^^^^^^^^^\n"
-        "  help: write a function, and pass it what the method takes from its object"
-    )
-
-
 @pytest.mark.parametrize("name", ["numel", "nelement"])
 def test_the_number_of_elements(shop: Workshop, name: str) -> None:
     head = "def k(x: T([4, pypto.DYNAMIC], FP32), o: T([4, pypto.DYNAMIC], FP32)):\n"

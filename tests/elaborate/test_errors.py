@@ -309,7 +309,7 @@ def test_a_return_annotation(shop: Workshop) -> None:
             ["a = 1", "if a is 1: pass"],
             "'is' compares identities, which numbers and strings do not reliably have",
         ),
-        (["a = getattr(x, 'shape')"], "a kernel cannot call the built-in getattr"),
+        (["a = setattr(x, 'shape', 1)"], "a kernel cannot call the built-in setattr"),
         (["a = type(x)"], "a kernel cannot call type"),
         (["x.shape[0] = 3"], "the shape of a tensor cannot be changed"),
         (["x.shape.append(3)"], "the shape of a tensor cannot be changed"),

@@ -34,13 +34,11 @@ ErrCode: F00007  a list of 1 has no attribute 'sorted'
   13 |     a.sorted()
      |     ^^^^^^^^""",
     ("a = [1]", "a.sort(key=len)"): """\
-ErrCode: F00001  sort does not take 'key' in a kernel
-  --> k.py:13:16
+ErrCode: F00001  TypeError: object of type 'int' has no len()
+  --> k.py:13:5
   12 |     a = [1]
   13 |     a.sort(key=len)
-     |                ^^^
-  help: sort the items outside the kernel, or put what they are sorted by in front: a list of \
-tuples (key, item)""",
+     |     ^^^^^^^^^^^^^^^""",
     ("a = [1]", "a.remove(2)"): """\
 ErrCode: F00002  ValueError: 2 is not in the list
   --> k.py:13:5
@@ -83,20 +81,6 @@ ErrCode: F00005  the method 'encode' of strings is not supported in kernels
   12 |     b = 'abc'.encode()
      |         ^^^^^^^^^^^^
   help: keep the bytes outside the kernel, as a global or a parameter""",
-    ("y = next(zip([1]))",): """\
-ErrCode: F00001  a kernel cannot call next
-  --> k.py:12:9
-  11 | def k(x: T([8], FP32), o: T([8], FP32)):
-  12 |     y = next(zip([1]))
-     |         ^^^^^^^^^^^^^^
-  help: take the item by its index: items[0]""",
-    ("for t in map(abs, [1]): y = t",): """\
-ErrCode: F00001  a kernel cannot call map
-  --> k.py:12:14
-  11 | def k(x: T([8], FP32), o: T([8], FP32)):
-  12 |     for t in map(abs, [1]): y = t
-     |              ^^^^^^^^^^^^^
-  help: write a for statement: for item in items: result.append(...)""",
     ("y = f'{zip([1])}'",): """\
 ErrCode: F00001  an iterator has no text
   got       the iterator of zip(...)
@@ -125,7 +109,7 @@ ErrCode: F00007  a kernel cannot change 'L', which stands outside of it
      |         ^^^^
   help: make a new list or dict in the kernel, or change the object outside""",
     ("for a in (L2, L2)[0]: a.append(2)",): """\
-ErrCode: F00007  a kernel cannot change an object made outside: append would run once, while \
+ErrCode: F00007  a kernel cannot change an item of 'L2': append would run once, while \
 compiling
   --> k.py:12:27
   11 | def k(x: T([8], FP32), o: T([8], FP32)):
@@ -166,15 +150,6 @@ ErrCode: F00007  cannot read 'scale.n': 'n' of the 'Scale' is not set
   12 |     y = x + scale.n
      |             ^^^^^^^
   help: set 'n' before the kernel is called, or pass the value as a parameter""",
-    ("y = scale(x)",): """\
-ErrCode: F00001  a kernel cannot call scale: it is an object of the class Scale, and methods of \
-objects cannot be helpers
-  --> k.py:12:9
-  11 | def k(x: T([8], FP32), o: T([8], FP32)):
-  12 |     y = scale(x)
-     |         ^^^^^^^^
-  help: write what Scale.__call__ does as a plain function, and pass it what it takes from its \
-object""",
 }
 
 
@@ -233,8 +208,7 @@ def test_partial_is_read(shop: Workshop) -> None:
 
 def test_partial_made_elsewhere(shop: Workshop) -> None:
     text = WRAPPED + "items = [p]\n" + body("for f in items: o[:] = f(x)")
-    message = shop.message(text)
-    assert message.startswith("ErrCode: F00001  a kernel cannot use the captured value 'items'")
+    assert "store o[:]" in shop.ir(text)
 
 
 # --- private names ---
@@ -290,18 +264,10 @@ def test_private_name_that_is_missing(shop: Workshop) -> None:
     )
 
 
-CHOOSING = ["sorted([[2], [1]])", "max([1], [2])", "min([{1: 2}], key=len)", "sorted([(1, [2])])"]
-
-
-@pytest.mark.parametrize("call", CHOOSING)
-def test_the_same_lists_and_not_copies(shop: Workshop, call: str) -> None:
-    name = call.partition("(")[0]
-    width = "^" * len(call)
-    assert shop.message(body(f"s = {call}", "o[:] = x")) == (
-        f"ErrCode: F00005  {name}(...) of lists, dicts and sets is not available in kernels\n"
-        "  --> k.py:4:9\n"
-        "  3 | def k(x: T([8], FP32), o: T([8], FP32)):\n"
-        f"  4 |     s = {call}\n"
-        f"    |         {width}\n"
-        "  help: give it tuples: what it returns would be the same objects, not copies of them"
-    )
+@pytest.mark.parametrize(
+    "choice", ["sorted([a, b])[0]", "max(b, a)", "min([b, a], key=len)", "sorted([(5, a)])[0][1]"]
+)
+def test_the_same_lists_and_not_copies(shop: Workshop, choice: str) -> None:
+    lines = ("a, b = [2], [3, 4]", f"({choice}).append(7)", "o[:] = x * (len(a) * 10 + len(b))")
+    wanted = 13 if choice.startswith("max") else 22
+    assert f" mul %0, {wanted} :" in shop.ir(body(*lines))

@@ -302,6 +302,8 @@ def test_what_is_refused(shop: Workshop, lines: tuple[str, ...]) -> None:
 def test_items_of_captured_containers_stay(shop: Workshop, line: str) -> None:
     text = "L, D = [[1], [2]], {1: [2]}\n" + body(line, "o[:] = x")
     (diagnostic,) = shop.error(text).diagnostics
+    where = "an item of 'D'" if line.startswith(("D", "for a in D")) else "an item of 'L'"
+    where = "an object made outside" if "copy" in line else where
     assert diagnostic.message == (
-        "a kernel cannot change an object made outside: append would run once, while compiling"
+        f"a kernel cannot change {where}: append would run once, while compiling"
     )

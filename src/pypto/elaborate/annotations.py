@@ -92,7 +92,7 @@ def check_annotations(parsed: ParsedFunction, signature: CallSignature) -> list[
         found.append(
             Diagnostic(FeTypeError, "F00001", message, span, "a pypto.Tensor annotation", got, help)
         )
-    returns = parsed.node.returns
+    returns = getattr(parsed.node, "returns", None)
     if returns is not None and inspect.get_annotations(parsed.function).get("return") not in (
         None, "None",
     ):  # fmt: skip

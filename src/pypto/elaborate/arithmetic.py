@@ -24,6 +24,7 @@ from pypto.ops import registry
 
 __all__ = [
     "BINARY",
+    "apply_operator",
     "binary",
     "boolean",
     "compare",
@@ -86,10 +87,17 @@ def operand(frame: Frame, item: Item, span: Span) -> Expr | None:
 
 def binary(frame: Frame, sign: type, a: Item, b: Item, node: cst.CSTNode) -> Item:
     """``a sign b``; ``node`` is the whole expression."""
-    symbol, op, function = BINARY[sign]
-    span = frame.span(node)
     if is_tensor(a) or is_tensor(b):
-        return _tensor_operator(frame, symbol, (a, b), node)
+        return _tensor_operator(frame, BINARY[sign][0], (a, b), node)
+    span = frame.span(node)
+    return apply_operator(frame, sign, a, b, span)
+
+
+def apply_operator(frame: Frame, sign: type, a: Item, b: Item, span: Span) -> Item:
+    """``a sign b`` where no expression says so: in a fold, for one."""
+    symbol, op, function = BINARY[sign]
+    if is_tensor(a) or is_tensor(b):
+        return _operation(frame, symbol, (a, b), span, [span, span], None)
     left, right = operand(frame, a, span), operand(frame, b, span)
     if left is not None and right is not None and (isinstance(a, Scalar) or isinstance(b, Scalar)):
         return _scalar_operator(frame, symbol, op, (a, b), (left, right), span)
@@ -111,7 +119,22 @@ def binary(frame: Frame, sign: type, a: Item, b: Item, node: cst.CSTNode) -> Ite
 def _tensor_operator(
     frame: Frame, symbol: str, operands: tuple[Item, ...], node: cst.CSTNode
 ) -> Item:
-    span = frame.span(node)
+    spans = [frame.span(node)] * len(operands)
+    if isinstance(node, cst.BinaryOperation):
+        spans = [frame.span(node.left), frame.span(node.right)]
+    elif isinstance(node, cst.AugAssign):
+        spans = [frame.span(node.target), frame.span(node.value)]
+    return _operation(frame, symbol, operands, frame.span(node), spans, frame.name_for(node))
+
+
+def _operation(
+    frame: Frame,
+    symbol: str,
+    operands: tuple[Item, ...],
+    span: Span,
+    spans: list[Span],
+    name: str | None,
+) -> Item:
     spec = registry.operator(symbol if len(operands) == 2 else f"unary {symbol}")
     for item in operands:
         if isinstance(item, v.Poison):
@@ -123,14 +146,9 @@ def _tensor_operator(
             span,
             help=advice.available(),
         )
-    spans = [span] * len(operands)
-    if isinstance(node, cst.BinaryOperation):
-        spans = [frame.span(node.left), frame.span(node.right)]
-    elif isinstance(node, cst.AugAssign):
-        spans = [frame.span(node.target), frame.span(node.value)]
     names = [p.name for p in spec.params]
     arguments = dict(zip(names, zip(operands, spans, strict=True), strict=False))
-    return apply_operation(frame, spec, (), arguments, span, frame.name_for(node))
+    return apply_operation(frame, spec, (), arguments, span, name)
 
 
 def _scalar_operator(
@@ -253,7 +271,7 @@ def truth(frame: Frame, item: Item, span: Span) -> bool:
         return bool(item.items)
     if isinstance(item, v.View):
         return bool(item.owner.items)
-    if isinstance(item, v.Cursor | v.Closure):
+    if isinstance(item, (v.Cursor, *v.CALLABLE)):
         return True
     if is_tensor(item):
         refuse(

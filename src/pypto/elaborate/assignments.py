@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import types
 from typing import Any
 
 import libcst as cst
 
 from pypto.elaborate import values as v
+from pypto.elaborate.captures import method_kind
 from pypto.elaborate.containers import refuse_outside, refuse_shape_change
 from pypto.elaborate.diagnostics import Poisoned, refuse
 from pypto.elaborate.iteration import items_of
@@ -25,7 +27,7 @@ from pypto.error import (
 )
 from pypto.ir.tensor import Value
 
-__all__ = ["annotated_assignment", "assign", "assignment", "store"]
+__all__ = ["annotated_assignment", "assign", "assignment", "bind", "store", "store_attribute"]
 
 
 def assignment(frame: Frame, node: cst.Assign) -> None:
@@ -65,15 +67,46 @@ def assign(frame: Frame, target: cst.CSTNode, item: Item, source: Span) -> None:
         store(frame, target, owner, key_behind(frame, target, owner), item)
     elif isinstance(target, cst.Attribute):
         owner = frame.evaluate(target.value)
-        refuse(
-            FeError,
-            f"a kernel cannot set the attribute '{identifier(target.attr)}' of {v.describe(owner)}",
-            frame.span(target),
-            code="F00007",
-            help="keep the value in a name of its own",
-        )
+        store_attribute(frame, target, owner, item)
     else:
         raise Poisoned
+
+
+def store_attribute(frame: Frame, target: cst.Attribute, owner: Item, item: Item) -> None:
+    """``owner.name = item``, where ``target`` is the text of the left side."""
+    if isinstance(owner, v.Instance):
+        _set_attribute(owner, identifier(target.attr), item, frame.span(target))
+        return
+    refuse(
+        FeError,
+        f"a kernel cannot set the attribute '{identifier(target.attr)}' of {v.describe(owner)}",
+        frame.span(target),
+        code="F00007",
+        help="keep the value in a name of its own",
+    )
+
+
+def _set_attribute(owner: v.Instance, name: str, item: Item, span: Span) -> None:
+    """``owner.name = item``, of an object that the kernel made."""
+    kind: Any = owner.cls
+    if owner.frozen:
+        refuse(
+            FeError, f"the dataclass '{kind.__name__}' is frozen", span, code="F00007",
+            help="make a new object with the other value",
+        )  # fmt: skip
+    if method_kind(kind, None, name) == "property":
+        refuse(
+            FeError, f"'{name}' is a property of '{kind.__name__}': setting it runs code", span,
+            code="F00007", help="set the attribute that holds the value",
+        )  # fmt: skip
+    slots = [vars(base).get("__slots__") for base in kind.__mro__[:-1]]
+    if slots and None not in slots and not _is_slot(kind, name):
+        refuse(FeError, f"'{kind.__name__}' has no slot '{name}'", span, code="F00007")
+    owner.fields[name] = item
+
+
+def _is_slot(kind: Any, name: str) -> bool:
+    return isinstance(getattr(kind, name, None), types.MemberDescriptorType)
 
 
 def bind(frame: Frame, name: str, item: Item, span: Span) -> None:

@@ -13,8 +13,9 @@ import libcst as cst
 
 from pypto.elaborate import values as v
 from pypto.elaborate.arithmetic import BINARY, binary
-from pypto.elaborate.assignments import assign, store
-from pypto.elaborate.captures import path_text
+from pypto.elaborate.assignments import assign, store, store_attribute
+from pypto.elaborate.attributes import attribute
+from pypto.elaborate.captures import whole_text
 from pypto.elaborate.containers import change_set
 from pypto.elaborate.diagnostics import refuse
 from pypto.elaborate.iteration import MAX_LENGTH, items_of
@@ -42,12 +43,16 @@ _CHANGED: dict[type, tuple[type, ...]] = {
 def augmented_assignment(frame: Frame, node: cst.AugAssign) -> None:
     """``target += value``: the target once, the value, the operation, the assignment."""
     target = node.target
+    if isinstance(target, cst.Attribute):
+        owner = frame.evaluate(target.value)
+        old = attribute(frame, owner, identifier(target.attr), frame.span(target))
+        item = _result(frame, node, old)
+        store_attribute(frame, target, owner, old if item is None else item)
+        return
     if not isinstance(target, cst.Subscript):
         item = _result(frame, node, frame.evaluate(target))
         if item is not None:
             assign(frame, target, item, frame.span(node))
-        elif not isinstance(target, cst.Name):
-            assign(frame, target, Known(None), frame.span(node))  # refused
         return
     owner = frame.evaluate(target.value)
     key = key_behind(frame, target, owner)
@@ -142,7 +147,7 @@ def _refuse_change(frame: Frame, node: cst.AugAssign, old: Known, kind: str) -> 
     """Lists, dicts and sets from outside keep their items."""
     symbol = BINARY[_AUGMENTED[type(node.operator)]][0]
     what = f"a {kind} made outside"
-    what = f"'{path_text(old.origin)}'" if old.origin else what
+    what = whole_text(old.origin) if old.origin else what
     text = frame.span(node.target).text()
     refuse(
         FeError, f"a kernel cannot change {what} in place", frame.span(node), code="F00007",

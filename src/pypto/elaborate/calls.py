@@ -13,16 +13,18 @@ from pypto import _options
 from pypto._options.state import warn
 from pypto.elaborate import values as v
 from pypto.elaborate.captures import path_text
-from pypto.elaborate.diagnostics import refuse
+from pypto.elaborate.diagnostics import Poisoned, refuse
+from pypto.elaborate.functional import call_special
 from pypto.elaborate.helpers import call_closure, call_helper
 from pypto.elaborate.intrinsics import call_builtin, call_pure
 from pypto.elaborate.iteration import items_of
 from pypto.elaborate.machine import Frame, identifier
 from pypto.elaborate.methods import call_method
+from pypto.elaborate.objects import behaviour, instance_attribute, make_object
 from pypto.elaborate.purity import is_foreign, is_pure, why_impure
 from pypto.elaborate.scalars import dict_of, from_python, python_call
 from pypto.elaborate.tensors import Argument, apply_operation
-from pypto.elaborate.values import Item, Known, Method
+from pypto.elaborate.values import Instance, Item, Known
 from pypto.elaborate.wrappers import unwrap
 from pypto.error import FeTypeError, PyptoError, Span
 from pypto.ir.dtype import DataType
@@ -34,7 +36,7 @@ from pypto.language.function import Function
 from pypto.language.symbolic import SymbolicScalar
 from pypto.ops.registry import Operation
 
-__all__ = ["evaluate_call"]
+__all__ = ["call_value", "evaluate_call"]
 
 _OWN_PURE = (bytes_of, ceildiv, SymbolicScalar, Element)
 
@@ -44,14 +46,45 @@ def evaluate_call(frame: Frame, node: cst.Call) -> Item:
     callee = frame.evaluate(node.func)
     positional, keyword = _arguments(frame, node)
     span = frame.span(node)
-    if isinstance(callee, Method):
-        return call_method(frame, callee, positional, keyword, span, frame.name_for(node))
+    if not isinstance(callee, Known | Instance | v.Method | v.Closure | v.Bound | v.Partial):
+        refuse(
+            FeTypeError, f"'{frame.span(node.func).text()}' cannot be called", span,
+            expected="a function", got=v.describe(callee),
+        )  # fmt: skip
+    return call_value(frame, callee, positional, keyword, span, frame.name_for(node))
+
+
+def call_value(
+    frame: Frame,
+    callee: Item,
+    positional: list[Argument],
+    keyword: dict[str, Argument],
+    span: Span,
+    name: str | None = None,
+) -> Item:
+    """``callee(...)``; ``name`` is the Python name that the result gets."""
+    if isinstance(callee, v.Method):
+        return call_method(frame, callee, positional, keyword, span, name)
     if isinstance(callee, v.Closure):
         return call_closure(frame, callee, positional, keyword, span)
+    if isinstance(callee, v.Partial):
+        given = [*((item, span) for item in callee.positional), *positional]
+        named = {key: (item, span) for key, item in callee.keyword.items()} | keyword
+        return call_value(frame, callee.function, given, named, span, name)
+    if isinstance(callee, Instance):
+        callee = instance_attribute(frame, callee, "__call__", span)
+        return call_value(frame, callee, positional, keyword, span, name)
+    if isinstance(callee, v.Bound):
+        positional = [(callee.receiver, span), *positional]
+        callee = callee.function
+    if isinstance(callee, v.Poison):
+        raise Poisoned
     if not isinstance(callee, Known):
-        _not_callable(frame, callee, node)
+        refuse(
+            FeTypeError, f"{v.describe(callee)} cannot be called", span, expected="a function"
+        )  # fmt: skip
     callee, positional, keyword = unwrap(frame, callee, positional, keyword, span)
-    return _call(frame, callee, positional, keyword, node)
+    return _call(frame, callee, positional, keyword, span, name)
 
 
 def _call(
@@ -59,18 +92,17 @@ def _call(
     callee: Known,
     positional: list[Argument],
     keyword: dict[str, Argument],
-    node: cst.Call,
+    span: Span,
+    name: str | None,
 ) -> Item:
     """A call of a Python object, by its kind."""
-    value, span = callee.value, frame.span(node)
+    value = callee.value
     if isinstance(value, Operation):
         frame.use(callee, span)
-        return apply_operation(
-            frame, value.spec, tuple(positional), keyword, span, frame.name_for(node)
-        )
+        return apply_operation(frame, value.spec, tuple(positional), keyword, span, name)
     if isinstance(value, Builtin):
         frame.use(callee, span)
-        return call_builtin(frame, value, positional, keyword, span, frame.name_for(node))
+        return call_builtin(frame, value, positional, keyword, span, name)
     if isinstance(value, types.FunctionType | Function):
         family = _options.SETTERS.get(value) if isinstance(value, types.FunctionType) else None
         if family is not None:
@@ -79,13 +111,24 @@ def _call(
             return _set_all_options(frame, positional, keyword, span)
         if isinstance(value, Function) or not (_is_own(value) or is_foreign(value)):
             return call_helper(frame, callee, positional, keyword, span)
+    special = call_special(frame, callee, positional, keyword, span)
+    if special is not None:
+        return special
     own = any(value is function for function in _OWN_PURE)
     if own or is_pure(value):
         frame.use(callee, span)
         if own:
             return _own_function(frame, value, positional, keyword, span)
         return call_pure(frame, value, positional, keyword, span)
-    _refuse_call(callee, node, span)
+    if isinstance(value, type):
+        made = make_object(frame, callee, positional, keyword, span)
+        if made is not None:
+            return made
+    elif not _is_own(value) and not _is_own(type(value)):
+        method = behaviour(frame, callee, "__call__", span)
+        if isinstance(method, v.Bound):
+            return call_value(frame, method, positional, keyword, span, name)
+    _refuse_call(callee, span)
 
 
 def _arguments(frame: Frame, node: cst.Call) -> tuple[list[Argument], dict[str, Argument]]:
@@ -214,15 +257,7 @@ def _own_function(
     return from_python(result)
 
 
-def _not_callable(frame: Frame, callee: Item, node: cst.Call) -> NoReturn:
-    span = frame.span(node)
-    refuse(
-        FeTypeError, f"'{frame.span(node.func).text()}' cannot be called", span,
-        expected="a function", got=v.describe(callee),
-    )  # fmt: skip
-
-
-def _refuse_call(callee: Known, node: cst.Call, span: Span) -> NoReturn:
+def _refuse_call(callee: Known, span: Span) -> NoReturn:
     value = callee.value
     name = path_text(callee.origin).rpartition(" -> ")[2] if callee.origin else repr(value)
     if isinstance(value, types.MethodType) and not is_foreign(value):

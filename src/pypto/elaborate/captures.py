@@ -9,6 +9,8 @@ led to. Each step goes from one object to the next:
 ``("default", name)`` function -> default value of its parameter
 ``("attr", name)``    object -> attribute stored in it (no property, no ``__getattr__``)
 ``("item", key)``     list, tuple, dict, str, range -> element
+``("outline", None)`` list, tuple -> length; dict -> its keys
+``("method", name)``  object or class -> function of that method, class method or property
 ====================  ==============================================================
 
 ``global h``, ``global K`` is the global ``K`` of the module of helper ``h``. Reads are plain data
@@ -18,6 +20,7 @@ led to. Each step goes from one object to the next:
 from __future__ import annotations
 
 import enum
+import functools
 import types
 from typing import Any, TypeAlias
 
@@ -34,9 +37,11 @@ __all__ = [
     "evaluate",
     "follow",
     "launcher_rows",
+    "method_kind",
     "path_text",
     "static_attribute",
     "step_value",
+    "whole_text",
 ]
 
 Step: TypeAlias = tuple[str, Any]
@@ -90,13 +95,21 @@ def path_text(path: Path) -> str:
     """``cfg.N``, ``SIZES[0]``, ``h -> K``: the read as a person would write it."""
     out = ""
     for kind, key in path:
-        if kind == "attr":
+        if kind in ("attr", "method"):
             out += f".{key}"
         elif kind == "item":
             out += f"[{key!r}]"
         else:
             out += f" -> {key}" if out else str(key)
     return out
+
+
+def whole_text(path: Path) -> str:
+    """``'L'``, or ``an item of 'L'``: alike for all items, so that an error is told once."""
+    end = len(path)
+    while path[end - 1][0] == "item":
+        end -= 1
+    return f"{'an item of ' if end < len(path) else ''}'{path_text(path[:end])}'"
 
 
 def evaluate(read: CapturedRead, function: types.FunctionType) -> str:
@@ -177,6 +190,8 @@ def static_attribute(value: object, name: str) -> object:
     """Attribute ``name`` of ``value`` if it is stored data; code that would run is refused."""
     if isinstance(value, types.ModuleType):
         return _module_attribute(value, name)
+    if name == "__class__":
+        return type(value)
     if isinstance(value, type):
         return _class_attribute(value, name)
     kind = type(value)
@@ -198,18 +213,55 @@ def static_attribute(value: object, name: str) -> object:
     if type(stored) is dict and name in stored:
         return stored[name]
     if found is not _NONE:
-        if isinstance(found, types.FunctionType | classmethod):
-            raise Unreadable(
-                f"'{name}' is a method of '{kind.__name__}', and methods of objects cannot be "
-                "helpers",
-                help="write a function, and pass it what the method takes from its object",
-            )
+        if isinstance(found, staticmethod):
+            return found.__func__
         if hasattr(type(found), "__get__"):
             raise Unreadable(f"'{name}' of '{kind.__name__}' is no stored value: it runs code")
         return found
     if _lookup(kind, "__getattr__") is not _NONE:
         raise Unreadable(f"'{kind.__name__}' computes '{name}' in __getattr__")
     raise Unreadable(f"'{kind.__name__}' object has no attribute '{name}'", missing=True)
+
+
+def method_kind(kind: type, stored: object, name: str) -> str | None:
+    """What ``name`` is in objects of ``kind``: "method", "static", "class" or "property".
+
+    None for what is stored in the object (``stored`` is its dict), for code without Python source
+    and for classes that compute their attributes.
+    """
+    if not isinstance(kind.__getattribute__, types.WrapperDescriptorType):
+        return None
+    found = _lookup(kind, name)
+    if type(found) is property:
+        return "property" if isinstance(found.fget, types.FunctionType) else None
+    if type(stored) is dict and name in stored:
+        return None
+    return _METHOD_KINDS.get(type(found))
+
+
+_METHOD_KINDS: dict[type, str] = {
+    types.FunctionType: "method",
+    staticmethod: "static",
+    classmethod: "class",
+    functools.cached_property: "property",
+}
+
+
+def _method(value: object, name: str) -> object:
+    """The Python function of a method or property of ``value``, or of its class."""
+    kind = value if isinstance(value, type) else type(value)
+    stored = None if isinstance(value, type) else getattr(value, "__dict__", None)
+    what = method_kind(kind, stored, name)
+    found: Any = _lookup(kind, name)
+    if what is None:
+        raise Unreadable(f"'{kind.__name__}' has no method '{name}' in Python", missing=True)
+    if what == "property":
+        found = found.fget if isinstance(found, property) else found.func
+    elif what != "method":
+        found = found.__func__
+    if not isinstance(found, types.FunctionType):
+        raise Unreadable(f"'{name}' of '{kind.__name__}' is no Python function", missing=True)
+    return found
 
 
 class _None:
@@ -267,12 +319,23 @@ def _item(value: object, key: Any) -> object:
     return found
 
 
+def _outline(value: object, key: None) -> object:
+    """How long a list or tuple is, or the keys of a dict."""
+    if type(value) is dict:
+        return tuple(value)
+    if type(value) in (list, tuple):
+        return len(value)  # type: ignore[arg-type]
+    raise Unreadable(f"a '{type(value).__name__}' has no length that is read")
+
+
 _STEPS: dict[str, Any] = {
     "global": _global,
     "cell": _cell,
     "default": _default,
     "attr": static_attribute,
     "item": _item,
+    "method": _method,
+    "outline": _outline,
 }
 
 
@@ -291,6 +354,10 @@ def launcher_rows(
         value: object = function
         for step in read.path:
             found = step_value(value, step)
+            if step[0] == "method" and _is_class_method(value, step[1]):
+                return None  # each look makes a new object of it
+            if step[0] == "outline" and type(value) is not tuple:
+                return None
             for row in _step_rows(value, step, found):
                 rows[id(row[0]), repr(row[1])] = row
             value = found
@@ -319,6 +386,10 @@ def _step_rows(value: object, step: Step, found: object) -> tuple[Row, ...]:
         if named and key in named:
             return (function, "__kwdefaults__", named), (named, key, found)
         return ((function, "__defaults__", function.__defaults__),)
+    if kind == "method":
+        return _method_rows(value, key)
+    if kind == "outline":
+        return ()  # of a tuple
     if kind == "attr":
         stored = getattr(value, "__dict__", None)
         if isinstance(value, enum.Enum | enum.EnumMeta | tuple):
@@ -331,6 +402,20 @@ def _step_rows(value: object, step: Step, found: object) -> tuple[Row, ...]:
     if type(value) is list and (type(key) is not int or key < 0):
         return ((value, Ellipsis, value),)
     return ((value, key, found),)
+
+
+def _method_rows(value: object, name: str) -> tuple[Row, ...]:
+    """The class has the method, and the object nothing that hides it."""
+    if isinstance(value, type):
+        return ((value, name, getattr(value, name)),)
+    row: Row = (type(value), name, getattr(type(value), name))
+    stored = getattr(value, "__dict__", None)
+    return (row, (stored, name)) if type(stored) is dict else (row,)
+
+
+def _is_class_method(value: object, name: str) -> bool:
+    kind = value if isinstance(value, type) else type(value)
+    return isinstance(_lookup(kind, name), classmethod)
 
 
 _IMMUTABLE = (bool, int, float, complex, str, bytes, type(None), type(Ellipsis), range)

@@ -11,6 +11,7 @@ from pypto.elaborate.captures import Path, path_text
 from pypto.elaborate.diagnostics import refuse
 from pypto.elaborate.iteration import items_of
 from pypto.elaborate.machine import Frame
+from pypto.elaborate.ordering import order_of
 from pypto.elaborate.purity import METHODS, MUTATORS
 from pypto.elaborate.scalars import from_python, python_call
 from pypto.elaborate.tensors import Argument
@@ -140,16 +141,9 @@ def _search(frame: Frame, items: list[Item], name: str, wanted: Argument, span: 
 
 
 def _sort(frame: Frame, receiver: Sequence, keyword: dict[str, Argument], span: Span) -> Item:
-    for key, (_, place) in keyword.items():
-        if key != "reverse":
-            refuse(
-                FeTypeError, f"sort does not take '{key}' in a kernel", place,
-                help="sort the items outside the kernel, or put what they are sorted by in front: "
-                "a list of tuples (key, item)",
-            )  # fmt: skip
-    options = {key: frame.python(*given, "sort") for key, given in keyword.items()}
-    plain = [frame.python(item, span, "sort") for item in receiver.items]
-    order = python_call(sorted, span, range(len(plain)), key=plain.__getitem__, **options)
+    keys, reverse = order_of(frame, receiver.items, keyword, "sort", span)
+    indices = range(len(receiver.items))
+    order = python_call(sorted, span, indices, key=keys.__getitem__, reverse=reverse)
     receiver.items[:] = [receiver.items[at] for at in order]
     return Known(None)
 

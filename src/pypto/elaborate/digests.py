@@ -79,6 +79,7 @@ class _Writer:
             self.item("module", value.__name__)
         elif isinstance(value, type):
             self.item("class", _name(value))
+            self.fields(value)
         else:
             self.record(value)
 
@@ -99,6 +100,14 @@ class _Writer:
         if id(container) in self.open:
             raise Undigestible(type(container).__name__, "it contains itself")
         self.open.add(id(container))
+
+    def fields(self, kind: type) -> None:
+        """What a call of a dataclass or named tuple takes."""
+        if dataclasses.is_dataclass(kind):
+            for field in dataclasses.fields(kind):
+                self.item("field", f"{field.name} {field.init} {field.kw_only}")
+        elif issubclass(kind, tuple):
+            self.item("fields", repr(getattr(kind, "_fields", ())))
 
     def record(self, value: object) -> None:
         kind = type(value)

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from types import FunctionType
 
 from pypto._options import Options
 from pypto._recursion import deep_recursion
 from pypto.elaborate.annotations import check_annotations, parameter_span
+from pypto.elaborate.calls import call_value
 from pypto.elaborate.captures import CapturedRead
 from pypto.elaborate.diagnostics import Decide, NeedValue, TooMany
 from pypto.elaborate.expressions import EXPRESSIONS
@@ -47,11 +48,13 @@ def elaborate(
     signature: CallSignature,
     options: Options | None = None,
     values: Mapping[str, object] | None = None,
+    show: Callable[[str], object] | None = None,
 ) -> Elaboration:
     """Evaluate the kernel's text for arguments of this ``signature``.
 
     ``values``: the Python values that this call gives to scalar parameters; those that are needed
-    at compile time are used and reported in :attr:`Elaboration.specialised`. Raises one error that
+    at compile time are used and reported in :attr:`Elaboration.specialised`. ``show`` gets what the
+    kernel prints. Raises one error that
     holds every problem found, the first hundred at most.
     """
     options = options or Options()
@@ -63,7 +66,9 @@ def elaborate(
         parsed[kernel.function] = kernel
         decided: dict[tuple[object, ...], str] = {}
         while True:
-            context = Context(given, EXPRESSIONS, STATEMENTS, options=options, decided=decided)
+            context = Context(
+                given, EXPRESSIONS, STATEMENTS, call_value, options=options, decided=decided
+            )
             context.parsed.update(parsed)
             try:
                 return _run(context, kernel, signature, specialised)
@@ -74,9 +79,14 @@ def elaborate(
                 assert need.names - specialised, "a known value was asked for again"
                 specialised |= need.names
                 decided = {}
+                context.printed.clear()  # it will be printed again
             except Decide as decide:
                 assert decide.decisions.items() - decided.items(), "a decision was made twice"
                 decided = {**decided, **decide.decisions}
+                context.printed.clear()
+            finally:
+                if show is not None and context.printed:
+                    show("".join(context.printed))
 
 
 def _run(

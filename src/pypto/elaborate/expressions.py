@@ -4,9 +4,6 @@ from __future__ import annotations
 
 import ast
 import builtins
-import enum
-import sys
-import types
 from collections.abc import Callable
 from typing import Any
 
@@ -15,8 +12,8 @@ import libcst as cst
 from pypto.elaborate import advice
 from pypto.elaborate import values as v
 from pypto.elaborate.arithmetic import binary, boolean, compare, operand, truth, unary
+from pypto.elaborate.attributes import attribute
 from pypto.elaborate.calls import evaluate_call
-from pypto.elaborate.captures import Unreadable, path_text
 from pypto.elaborate.closures import make_lambda
 from pypto.elaborate.comprehensions import (
     dict_comprehension,
@@ -28,14 +25,12 @@ from pypto.elaborate.comprehensions import (
 from pypto.elaborate.diagnostics import Poisoned, refuse
 from pypto.elaborate.iteration import items_of
 from pypto.elaborate.machine import Evaluate, Frame, identifier
-from pypto.elaborate.methods import has_method, refuse_method
 from pypto.elaborate.names import normal
+from pypto.elaborate.printing import value_with_text
 from pypto.elaborate.scalars import as_number, python_call
 from pypto.elaborate.subscripts import evaluate_subscript
-from pypto.elaborate.tensors import tensor_attribute
-from pypto.elaborate.values import Item, Known, Mapping, Method, Scalar, Sequence, scalar
-from pypto.error import FeError, FeNameError, FeNotImplementedError, FeTypeError, Span
-from pypto.ir.dtype import DataType
+from pypto.elaborate.values import Item, Known, Mapping, Scalar, Sequence, scalar
+from pypto.error import FeNameError, FeTypeError
 from pypto.ir.expr import Expr, apply
 from pypto.ops import registry
 
@@ -127,79 +122,7 @@ def _visible(frame: Frame) -> set[str]:
 
 def _attribute(frame: Frame, node: cst.Attribute) -> Item:
     owner = frame.evaluate(node.value)
-    name = identifier(node.attr)
-    span = frame.span(node)
-    if isinstance(owner, v.Tensor):
-        return tensor_attribute(frame, owner, name, span)
-    if has_method(owner, name):
-        return Method(owner, name)
-    refuse_method(owner, name, span)
-    if not isinstance(owner, Known):
-        if isinstance(owner, Scalar):
-            frame.need(owner, span, f"the attribute '{name}'")
-        refuse(FeError, f"{v.describe(owner)} has no attribute '{name}'", span, code="F00007")
-    if _is_own(owner.value):
-        return _own_attribute(frame, owner, name, span)
-    try:
-        return frame.step(owner, ("attr", name), span)
-    except Unreadable as error:
-        shown = path_text(owner.origin) if owner.origin else v.describe(owner)
-        plain = "pass the value as a parameter, or keep it in a plain attribute or global"
-        help = error.help or plain
-        if error.missing:
-            help = _near_attribute(owner.value, name) or help
-        refuse(FeError, f"cannot read '{shown}.{name}': {error}", span, code="F00007", help=help)
-
-
-def _near_attribute(value: object, name: str) -> str | None:
-    if name in dir(value):  # a slot or annotation without a value
-        return f"set '{name}' before the kernel is called, or pass the value as a parameter"
-    near = advice.near_name(name, dir(value))
-    return f"did you mean '{near}'?" if near else None
-
-
-def _is_own(value: object) -> bool:
-    """Modules and objects of pypto are constants of this version of the compiler."""
-    name = value.__name__ if isinstance(value, types.ModuleType) else type(value).__module__
-    if isinstance(value, type):
-        name = value.__module__
-    return name == "pypto" or name.startswith("pypto.")
-
-
-def _own_text(owner: Known) -> str:
-    """How a module, class or value of pypto is written."""
-    value = owner.value
-    if isinstance(value, type):
-        return f"pypto.{value.__name__}"
-    if isinstance(value, enum.Enum):
-        kind = "" if isinstance(value, DataType) else f"{type(value).__name__}."
-        return f"pypto.{kind}{value.name}"
-    if isinstance(value, types.ModuleType):
-        return value.__name__
-    return path_text(owner.origin) if owner.origin else v.describe(owner)
-
-
-def _own_attribute(frame: Frame, owner: Known, name: str, span: Span) -> Item:
-    frame.use(owner, span)
-    try:
-        return Known(getattr(owner.value, name))
-    except AttributeError:
-        pass
-    shown = _own_text(owner)
-    package = owner.value is sys.modules["pypto"]
-    if package and advice.is_missing(name):
-        refuse(
-            FeNotImplementedError, f"{shown}.{name} is not available in this version", span,
-            help=advice.available(),
-        )  # fmt: skip
-    near = advice.near_name(name, dir(owner.value))
-    help = f"did you mean '{shown}.{near}'?" if near else None
-    if package and not near:
-        help = advice.available()
-    elif not near:
-        known = getattr(owner.value, "__members__", getattr(owner.value, "__all__", ()))
-        help = f"it has {', '.join(known)}" if known else None
-    refuse(FeNameError, f"'{shown}' has no '{name}'", span, help=help)
+    return attribute(frame, owner, identifier(node.attr), frame.span(node))
 
 
 # --- operators ---
@@ -333,10 +256,7 @@ def _parts(frame: Frame, parts: Any, prefix: str, quote: str) -> list[str]:
 def _field(frame: Frame, part: cst.FormattedStringExpression, prefix: str, quote: str) -> str:
     span = frame.span(part.expression)
     item = frame.evaluate(part.expression)
-    if isinstance(item, v.Cursor):
-        help = "make a list of it first: list(...)"
-        refuse(FeTypeError, "an iterator has no text", span, got=v.describe(item), help=help)
-    value = frame.python(item, span, "an f-string")
+    value: Any = value_with_text(frame, item, span, "an f-string")
     conversion, head = part.conversion, ""
     spec = "".join(_parts(frame, part.format_spec or (), prefix, quote))
     if part.equal is not None:
@@ -345,13 +265,6 @@ def _field(frame: Frame, part: cst.FormattedStringExpression, prefix: str, quote
         head = "".join(empty.code_for_node(piece) for piece in between)
         if conversion is None and not part.format_spec:
             conversion = "r"
-    plain = isinstance(value, str | bytes | int | float | complex | tuple | list | dict | None)
-    if not plain and not hasattr(type(value), "_value_"):
-        refuse(
-            FeTypeError, "the text of this object runs its code", span,
-            expected="numbers, strings, tuples or dtypes in an f-string",
-            got=v.describe(Known(value)),
-        )  # fmt: skip
     if conversion is not None:
         value = _CONVERSIONS[conversion](value)
     return head + str(python_call(format, span, value, spec))

@@ -12,6 +12,7 @@ from pypto.elaborate.captures import Path, Unreadable, path_text, step_value
 from pypto.elaborate.closures import own_names
 from pypto.elaborate.diagnostics import refuse
 from pypto.elaborate.inlining import check_depth, run
+from pypto.elaborate.lambdas import parse_lambda
 from pypto.elaborate.machine import Frame
 from pypto.elaborate.parse import ParsedFunction, parse
 from pypto.elaborate.scopes import Parameters
@@ -39,9 +40,9 @@ def call_helper(
     if callee.origin is None:
         refuse(
             FeTypeError,
-            "a function that was passed as an argument cannot be called",
+            "a kernel cannot call a function that came as the value of a parameter",
             span,
-            help="call the function by its own name; the compiler reads its source",
+            help="make it a global or an attribute of one; a change of it is noticed then",
         )
     frame.use(callee, span)
     marked = isinstance(callee.value, Function)
@@ -52,9 +53,12 @@ def call_helper(
     arguments = _bind(function, callee.origin, positional, keyword, span)
     if marked:
         _check_annotations(frame, function, arguments, span)
+    # A function that calls itself is the one it was: its reads need no second path.
+    active = frame.context.active.get(function)
     inner = Frame(
         frame.context, parsed, {name: item for name, (item, _) in arguments.items()},
-        origin=callee.origin, caller=frame, call_span=span, place=frame.place,
+        origin=active[0] if active else callee.origin, caller=frame, call_span=span,
+        place=frame.place,
     )  # fmt: skip
     return run(inner, parsed.node.body)
 
@@ -84,11 +88,6 @@ def call_closure(
 def _check_callable(frame: Frame, function: types.FunctionType, path: Path, span: Span) -> None:
     name = path_text(path).rpartition(" -> ")[2]
     code = function.__code__
-    if function.__name__ == "<lambda>":
-        refuse(
-            FeTypeError, f"a kernel cannot call the lambda '{name}'", span,
-            help="write it as a function: def name(...):",
-        )  # fmt: skip
     if code.co_flags & (inspect.CO_GENERATOR | inspect.CO_COROUTINE | inspect.CO_ASYNC_GENERATOR):
         refuse(
             FeTypeError, f"a kernel cannot call the generator or async function '{name}'", span,
@@ -104,7 +103,9 @@ def parse_helper(frame: Frame, function: types.FunctionType, span: Span) -> Pars
     if known is not None:
         return known
     try:
-        parsed = parse(KernelSource.of(function), context.label(function))
+        source, label = KernelSource.of(function), context.label(function)
+        is_lambda = function.__name__ == "<lambda>"
+        parsed = parse_lambda(source, label) if is_lambda else parse(source, label)
     except PyptoError as error:
         raise type(error)([replace(d, span=d.span or span) for d in error.diagnostics]) from None
     context.parsed[function] = parsed

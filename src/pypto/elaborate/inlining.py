@@ -28,14 +28,12 @@ def check_depth(frame: Frame, identity: object, name: str, span: Span) -> None:
     frame.count(span, _CALL)
     if identity in frame.context.endless:
         raise Poisoned  # reported where it went too deep
-    chain: list[str] = [name]
-    depth, caller = 0, cast("Frame | None", frame)
+    if len(frame.context.active.get(identity, ())) < MAX_DEPTH:
+        return
+    chain, caller = [name], cast("Frame | None", frame)
     while caller is not None:
-        depth += caller.identity is identity
         chain.append(caller.name)
         caller = caller.caller
-    if depth < MAX_DEPTH:
-        return
     frame.context.endless.add(identity)
     shown = [*reversed(chain[-_SHOWN:]), "...", name] if len(chain) > _SHOWN else chain[::-1]
     refuse(
@@ -51,14 +49,18 @@ def check_depth(frame: Frame, identity: object, name: str, span: Span) -> None:
 
 def run(inner: Frame, body: cst.CSTNode) -> Item:
     """The value that the function of ``inner`` returns."""
-    if isinstance(body, cst.BaseExpression):
-        return _lambda(inner, body)
+    active = inner.context.active.setdefault(inner.identity, [])
+    active.append(inner.origin)
     try:
+        if isinstance(body, cst.BaseExpression):
+            return _lambda(inner, body)
         execute(inner, body)
     except ReturnSignal as signal:
         if isinstance(signal.item, v.Poison):
             raise Poisoned from None
         return signal.item
+    finally:
+        active.pop()
     return Known(None)
 
 

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import functools
+import types
 from typing import Any, NoReturn
 
 from pypto.elaborate import advice
 from pypto.elaborate import values as v
 from pypto.elaborate.arithmetic import operand
 from pypto.elaborate.diagnostics import refuse
-from pypto.elaborate.iteration import items_of, iterator
+from pypto.elaborate.iteration import items_of, iterator, read_outline
 from pypto.elaborate.loops import make_loop
 from pypto.elaborate.machine import Frame
 from pypto.elaborate.purity import SYMBOLIC
@@ -25,7 +27,7 @@ from pypto.language.builtin import Builtin
 from pypto.language.dtype_names import suggestion
 from pypto.language.status import TileOpFormat
 
-__all__ = ["call_builtin", "call_pure"]
+__all__ = ["call_builtin", "call_pure", "refuse_tensor"]
 
 MAX_RANK = 5
 MAX_SIZE = 2**63 - 1
@@ -236,30 +238,11 @@ def call_pure(
             return special
     for item, place in positional:
         if is_tensor(item):
-            _refuse_tensor(name, item, place)
+            refuse_tensor(name, item, place)
     what = f"{name}(...)"
     args = [frame.python(item, place, what) for item, place in positional]
     kwargs = {key: frame.python(item, place, what) for key, (item, place) in keyword.items()}
-    found = python_call(function, span, *args, **kwargs)
-    if function in _CHOOSING and any(
-        map(_holds_changeable, found if function is sorted else [found])
-    ):
-        refuse(
-            FeNotImplementedError,
-            f"{name}(...) of lists, dicts and sets is not available in kernels",
-            span,
-            help="give it tuples: what it returns would be the same objects, not copies of them",
-        )
-    return from_python(found)
-
-
-_CHOOSING = (sorted, max, min)  # return the objects that they were given
-
-
-def _holds_changeable(value: object) -> bool:
-    if isinstance(value, tuple):
-        return any(map(_holds_changeable, value))
-    return isinstance(value, list | dict | set)
+    return from_python(python_call(function, span, *args, **kwargs))
 
 
 _ITERATORS = (zip, enumerate, reversed)
@@ -282,7 +265,8 @@ def _drained(frame: Frame, function: Any, positional: Arguments) -> Arguments:
     return [(Sequence(items_of(frame, item, place) or [], True), place), *positional[1:]]
 
 
-def _refuse_tensor(function: str, item: Item, place: Span) -> NoReturn:
+def refuse_tensor(function: str, item: Item, place: Span) -> NoReturn:
+    """No item of a tensor is known; ``function`` may have an operation of pypto instead."""
     help = advice.for_function(function) or advice.for_attribute(function, "x")
     refuse(
         FeTypeError, f"{function} does not take a tensor", place,
@@ -299,6 +283,8 @@ def _on_items(frame: Frame, function: Any, positional: Arguments, span: Span) ->
             return scalar(item.type.shape[0])
         if isinstance(item, Sequence | v.Mapping | v.Set):
             return Known(len(item.items))
+        if isinstance(item, Known) and type(item.value) in (list, tuple, dict):
+            return Known(len(read_outline(frame, item, span)))
         return Known(len(item.owner.items)) if isinstance(item, v.View) else None
     if function is isinstance and len(positional) == 2:
         return _is_instance(frame, positional)
@@ -317,6 +303,15 @@ def _is_instance(frame: Frame, positional: Arguments) -> Item | None:
         return Known(Tensor in given or TensorAnnotation in given)
     if isinstance(item, Scalar):
         kind = {"int": int, "float": float, "bool": bool}[item.expr.kind]
+        return Known(any(isinstance(k, type) and issubclass(kind, k) for k in given))
+    if isinstance(item, Sequence) and item.kind is not None:
+        kind = item.kind.value  # type: ignore[assignment]
+        return Known(any(isinstance(k, type) and issubclass(kind, k) for k in given))
+    if isinstance(item, v.Instance):
+        return Known(any(isinstance(k, type) and issubclass(item.cls, k) for k in given))
+    if isinstance(item, v.CALLABLE):
+        kind = types.FunctionType if isinstance(item, v.Closure) else types.MethodType
+        kind = functools.partial if isinstance(item, v.Partial) else kind
         return Known(any(isinstance(k, type) and issubclass(kind, k) for k in given))
     if isinstance(item, Sequence):
         return Known((list if item.mutable else tuple) in given)
@@ -345,7 +340,7 @@ def _on_scalars(frame: Frame, function: Any, positional: Arguments, span: Span) 
         given = [(part, positional[0][1]) for part in parts or ()]
     if any(is_tensor(item) for item, _ in given):
         item, place = next(argument for argument in given if is_tensor(argument[0]))
-        _refuse_tensor(function.__name__, item, place)
+        refuse_tensor(function.__name__, item, place)
     if not any(isinstance(item, Scalar) for item, _ in given):
         return None
     exprs = [operand(frame, item, place) for item, place in given]

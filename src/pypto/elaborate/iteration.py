@@ -11,12 +11,16 @@ from typing import Any
 
 from pypto.elaborate import values as v
 from pypto.elaborate.diagnostics import refuse
+from pypto.elaborate.digests import LIMIT, Undigestible, digest
 from pypto.elaborate.machine import Frame
 from pypto.elaborate.scalars import python_call
 from pypto.elaborate.values import Cursor, Item, Known, Mapping, Sequence, View
 from pypto.error import FeValueError, Span
 
-__all__ = ["MAX_LENGTH", "deeper", "is_iterable", "items_of", "iterate", "iterator"]
+__all__ = [
+    "MAX_LENGTH", "deeper", "is_iterable", "items_of", "iterate", "iterator", "part_at", "parts_of",
+    "read_outline",
+]  # fmt: skip
 
 MAX_LENGTH = 1 << 20
 """Items of a range or of a repeated list at compile time."""
@@ -49,15 +53,50 @@ def iterate(frame: Frame, item: Item, span: Span) -> Iterator[Item] | None:
     if isinstance(item, View):
         return _draw(map(_SHOWN[item.name], item.owner.items.items()), span)
     if isinstance(item, Known) and is_iterable(item):
-        return map(Known, _known(frame, item, span))  # made outside: nothing may change them
+        return iter(parts_of(item, _known(frame, item, span)))  # nothing may change them
     return None
 
 
+def parts_of(owner: Known, value: Any) -> list[Item]:
+    """The items of ``value``, which is ``owner``'s; those that are no plain values by their path.
+
+    Functions are called and objects read by way of it.
+    """
+    if owner.origin is None or not isinstance(value, list | tuple):
+        return [Known(part) for part in value]
+    return [part_at(owner, at, part) for at, part in enumerate(value)]
+
+
+def part_at(owner: Known, key: Any, part: object) -> Known:
+    """``part``, which is ``owner[key]``."""
+    plain = isinstance(part, _PLAIN) or type(key) not in (int, str, bool, type(None))
+    if owner.origin is None or plain:
+        return Known(part)
+    return Known(part, (*owner.origin, ("item", key)))
+
+
+_PLAIN = (int, float, complex, str, bytes, range, type(None))
+
+
 def _known(frame: Frame, item: Known, span: Span) -> Any:
-    value = frame.use(item, span)
+    value = read_outline(frame, item, span)
     if isinstance(value, range) and len(value) > MAX_LENGTH:
         refuse(FeValueError, f"{value!r} is too long for compile time", span)
     return value
+
+
+def read_outline(frame: Frame, item: Known, span: Span) -> Any:
+    """The object of ``item``, of which only the length or the keys are read where that is all
+    that can be: its items are objects, read where they are used."""
+    value = item.value
+    if item.origin is not None and isinstance(value, list | tuple | dict):
+        try:
+            digest(value)
+        except Undigestible:
+            if len(value) <= LIMIT and type(value) in (list, tuple, dict):
+                frame.use(frame.step(item, ("outline", None), span), span)
+                return value
+    return frame.use(item, span)
 
 
 _SHOWN: dict[str, Callable[[tuple[object, Item]], Item]] = {
@@ -139,5 +178,5 @@ def _backward(frame: Frame, item: Item, span: Span) -> Iterator[Item] | None:
     if isinstance(item, View):
         return _draw(map(_SHOWN[item.name], reversed(item.owner.items.items())), span)
     if isinstance(item, Known) and not isinstance(item.value, set | frozenset):
-        return map(Known, reversed(_known(frame, item, span)))
+        return reversed(parts_of(item, _known(frame, item, span)))
     return None

@@ -29,7 +29,17 @@ from pypto.ir.expr import Symbol, symbols_of, variables_of
 from pypto.ir.tensor import Buffer, Value
 from pypto.language.symbolic import SymbolicScalar
 
-__all__ = ["Context", "Evaluate", "Execute", "Frame", "Rebinding", "Replaced", "identifier"]
+__all__ = [
+    "Argument",
+    "Call",
+    "Context",
+    "Evaluate",
+    "Execute",
+    "Frame",
+    "Rebinding",
+    "Replaced",
+    "identifier",
+]
 
 
 MAX_STEPS = 100_000
@@ -66,6 +76,7 @@ class Context:
     values: Mapping[str, object]  # Python values of scalar parameters, where known
     expressions: Mapping[type, Evaluate]
     statements: Mapping[type, Execute]
+    caller: Call
     builder: Builder = field(default_factory=Builder)
     collector: Collector = field(default_factory=Collector)
     reads: dict[Path, CapturedRead] = field(default_factory=dict)
@@ -75,9 +86,11 @@ class Context:
     replaced: dict[Value, Replaced] = field(default_factory=dict)
     axes: dict[str, Symbol] = field(default_factory=dict)  # named dynamic axes
     steps: int = 0  # iterations of unrolled loops, and calls of functions
+    active: dict[object, list[Path]] = field(default_factory=dict)  # calls: function -> origins
     endless: set[object] = field(default_factory=set)  # functions that call themselves too deeply
     loops: int = 0  # run-time loops so far
     decided: Mapping[tuple[object, ...], str] = field(default_factory=dict)  # see `carrying`
+    printed: list[str] = field(default_factory=list)  # what print(...) wrote
     skipped: Span | None = None  # the first statement that was left out because of an error
 
     def label(self, function: types.FunctionType) -> str:
@@ -173,6 +186,12 @@ class Frame:
         if isinstance(item, Known) and type(item.value) is SymbolicScalar:
             return self._size(item, node)
         return item
+
+    def call(
+        self, callee: Item, positional: list[Argument], keyword: dict[str, Argument], span: Span
+    ) -> Item:
+        """The value of ``callee(...)``, whatever kind of function that is."""
+        return self.context.caller(self, callee, positional, keyword, span)
 
     def _size(self, item: Known, node: cst.CSTNode) -> Item:
         """A symbolic scalar that names a dynamic axis is that axis' size."""
@@ -305,6 +324,8 @@ class Frame:
         return Known(found, (*self.origin, (kind, name)))
 
 
+Argument = tuple[Item, Span]
+Call = Callable[[Frame, Item, list[Argument], dict[str, Argument], Span], Item]
 Evaluate = Callable[[Frame, Any], Item]
 Execute = Callable[[Frame, Any], None]
 

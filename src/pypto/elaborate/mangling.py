@@ -12,7 +12,7 @@ from pypto.elaborate.names import normal
 __all__ = ["mangle"]
 
 
-def mangle(node: cst.FunctionDef, code: types.CodeType) -> None:
+def mangle(node: cst.FunctionDef | cst.Lambda, code: types.CodeType) -> None:
     """Give the names below ``node`` the values that Python has for them, places unchanged."""
     owner = _class_of(code.co_qualname).lstrip("_")
     if not owner:

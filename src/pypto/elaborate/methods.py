@@ -5,13 +5,14 @@ from __future__ import annotations
 from typing import NoReturn
 
 from pypto.elaborate import values as v
-from pypto.elaborate.captures import path_text
+from pypto.elaborate.captures import whole_text
 from pypto.elaborate.containers import (
     container_method,
     has_container_method,
     refuse_shape_change,
 )
 from pypto.elaborate.diagnostics import Poisoned, refuse
+from pypto.elaborate.iteration import part_at, read_outline
 from pypto.elaborate.machine import Frame
 from pypto.elaborate.purity import METHODS, MUTATORS
 from pypto.elaborate.scalars import from_python, part_of, python_call
@@ -96,17 +97,43 @@ def call_method(
     if isinstance(receiver, Known) and method.name in MUTATORS:
         _refuse_mutation(receiver, method.name, span)
     what = f"the method {method.name}"
+    outside = isinstance(receiver, Known) and isinstance(receiver.value, dict)
+    if outside and method.name in (*_VIEWS, "get"):
+        assert isinstance(receiver, Known)
+        return _read_dict(frame, receiver, method.name, positional, keyword, span)
     value = frame.python(receiver, span, what)
     args = [frame.python(item, place, what) for item, place in positional]
     kwargs = {key: frame.python(item, place, what) for key, (item, place) in keyword.items()}
     result = python_call(getattr(value, method.name), span, *args, **kwargs)
-    if isinstance(value, dict) and method.name in _VIEWS:
-        return View(Mapping({key: Known(part) for key, part in value.items()}), method.name)
-    return part_of(result, not (isinstance(value, dict) and method.name == "get"))
+    return part_of(result, True)
+
+
+def _read_dict(
+    frame: Frame,
+    receiver: Known,
+    name: str,
+    positional: list[Argument],
+    keyword: dict[str, Argument],
+    span: Span,
+) -> Item:
+    """``keys``, ``values``, ``items`` and ``get`` of a dict made outside."""
+    value = read_outline(frame, receiver, span)
+    high = 2 if name == "get" else 0
+    if keyword or not high // 2 <= len(positional) <= high:
+        refuse(FeTypeError, f"{name} of a dict takes {'1 to 2' if high else 'no'} arguments", span)
+    if name != "get":
+        return View(
+            Mapping({key: part_at(receiver, key, part) for key, part in value.items()}), name
+        )
+    key = frame.python(*positional[0], name)
+    python_call(hash, span, key)
+    if key in value:
+        return part_at(receiver, key, value[key])
+    return positional[1][0] if len(positional) == 2 else Known(None)
 
 
 def _refuse_mutation(receiver: Known, name: str, span: Span) -> NoReturn:
-    what = f"'{path_text(receiver.origin)}'" if receiver.origin else "an object made outside"
+    what = whole_text(receiver.origin) if receiver.origin else "an object made outside"
     help = "make a new list or dict in the kernel, or change the object outside"
     if isinstance(receiver.value, set):
         what = what if receiver.origin else "a set"

@@ -29,7 +29,7 @@ class ParsedFunction:
 
     function: types.FunctionType
     text: SourceText
-    node: cst.FunctionDef
+    node: cst.FunctionDef | cst.Lambda
     shift: int
     positions: Mapping[cst.CSTNode, CodeRange]
     digest: str
@@ -52,7 +52,9 @@ class ParsedFunction:
 
     @property
     def head(self) -> Span:
-        """``def name``."""
+        """``def name``; a lambda as a whole."""
+        if isinstance(self.node, cst.Lambda):
+            return self.span(self.node)
         name = self.span(self.node.name)
         start = self.span(self.node)
         return Span(self.text, start.line, start.column, name.end_line, name.end_column)

@@ -7,7 +7,6 @@ would be frozen into the compiled kernel.
 from __future__ import annotations
 
 import builtins
-import functools
 import sys
 import types
 
@@ -70,14 +69,6 @@ MUTATORS = frozenset(
 )  # fmt: skip
 """Methods that change their object."""
 
-_INSTEAD: dict[object, str] = {
-    iter: "loop over the list itself, or over zip(...), enumerate(...) or reversed(...)",
-    next: "take the item by its index: items[0]",
-    map: "write a for statement: for item in items: result.append(...)",
-    filter: "write a for statement with an if: for item in items: if ...: result.append(item)",
-}
-"""Built-ins of iteration that kernels do not have, and what to write."""
-
 _CLOCKS = frozenset({"time", "datetime", "random", "secrets", "uuid"})
 
 
@@ -105,11 +96,6 @@ def why_impure(function: object, name: str) -> tuple[str, str]:
     owner = getattr(function, "__self__", None)
     if owner is not None and not isinstance(owner, types.ModuleType):
         module = type(owner).__module__.partition(".")[0]
-    if function is print:
-        return (
-            "a kernel cannot print: it would run once, while compiling, and never again",
-            "print outside the kernel; compiled text and levels are shown by the dump options",
-        )
     if function is breakpoint or function is input or function is open:
         return f"a kernel cannot call {name}", "call it outside the kernel"
     if module in _CLOCKS:
@@ -132,8 +118,6 @@ def why_impure(function: object, name: str) -> tuple[str, str]:
             f"a kernel cannot call {name}: it would run once, while compiling",
             for_function(name) or "use pypto operations, or pass the result as a parameter",
         )
-    if any(function is known for known in _INSTEAD):
-        return f"a kernel cannot call {name}", _INSTEAD[function]
     if function is type:
         return "a kernel cannot call type", "ask with isinstance(value, kind)"
     if module == "builtins" and not isinstance(function, type):
@@ -145,19 +129,6 @@ def why_impure(function: object, name: str) -> tuple[str, str]:
         return (
             f"a kernel cannot make objects of the class {name}",
             "make the object outside and pass it as a parameter or use it as a global",
-        )
-    if isinstance(function, functools.partial):
-        return (
-            f"a kernel cannot call {name}: it is a functools.partial that was passed or made here",
-            "call the function itself, with all its arguments",
-        )
-    kind = type(function)
-    if any(isinstance(vars(base).get("__call__"), types.FunctionType) for base in kind.__mro__):
-        return (
-            f"a kernel cannot call {name}: it is an object of the class {kind.__name__}, and "
-            "methods of objects cannot be helpers",
-            f"write what {kind.__name__}.__call__ does as a plain function, and pass it what it "
-            "takes from its object",
         )
     return (
         f"a kernel cannot call {name}: its Python source is not available to the compiler",

@@ -84,11 +84,7 @@ class KernelSource:
         assert self.lines is not None
         found = _cut(self.lines, function.__code__)
         if found is None or _stale(self, self.lines):
-            self._refuse(
-                f"the text of '{function.__name__}' in {self.filename} is not the one it was "
-                "loaded from",
-                "reload the module, so that the text and the function agree again",
-            )
+            self._refuse_stale()
         first, lines = found
         return SourceText(name, self.filename, first, tuple(lines))
 
@@ -100,6 +96,19 @@ class KernelSource:
         if self.lines is None:
             name = self.function.__name__
             self._refuse(f"the source of '{name}' is not available: {self.missing}")
+
+    def require_fresh(self) -> None:
+        """Raises ParserError when the text is another one than the function came from."""
+        assert self.lines is not None
+        if _stale(self, self.lines):
+            self._refuse_stale()
+
+    def _refuse_stale(self) -> NoReturn:
+        self._refuse(
+            f"the text of '{self.function.__name__}' in {self.filename} is not the one it was "
+            "loaded from",
+            "reload the module, so that the text and the function agree again",
+        )
 
     def _refuse(self, message: str, help: str | None = None) -> NoReturn:
         advice = help or "define it in a file (or a notebook cell) that Python can read"

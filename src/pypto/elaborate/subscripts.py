@@ -9,6 +9,7 @@ import libcst as cst
 from pypto.elaborate import values as v
 from pypto.elaborate.captures import Unreadable, path_text
 from pypto.elaborate.diagnostics import refuse
+from pypto.elaborate.iteration import parts_of
 from pypto.elaborate.machine import Frame
 from pypto.elaborate.regions import part_at, tensor_key
 from pypto.elaborate.scalars import part_of, python_call
@@ -83,6 +84,9 @@ def _element(frame: Frame, owner: Known, key: Any, span: Span) -> Item:
         value = frame.use(owner, span)
         if not isinstance(value, str | bytes | tuple | list | dict | range):
             refuse(FeTypeError, f"{v.describe(owner)} cannot be indexed", span)
+        if isinstance(key, slice) and type(value) in (list, tuple):
+            parts = python_call(parts_of(owner, value).__getitem__, span, key)
+            return Sequence(parts, type(value) is list)
         return part_of(python_call(value.__getitem__, span, key), isinstance(key, slice))
     try:
         return frame.step(owner, ("item", key), span)

@@ -158,7 +158,7 @@ def _head(function: ParsedFunction) -> Iterator[Diagnostic]:
             help = "list the parameters one by one, or pass a tuple or dict of constants"
             message = f"a kernel cannot take {sign}{normal(param.name.value)}"
             yield _unsupported(message, function, param.name, help)
-    if function.node.asynchronous is not None:
+    if isinstance(function.node, cst.FunctionDef) and function.node.asynchronous is not None:
         yield Diagnostic(
             ParserError, "F00005", "an async function is no kernel", function.head,
             help="write def, not async def",

@@ -78,6 +78,11 @@ def tensor_attribute(frame: Frame, tensor: v.Tensor, name: str, span: Span) -> I
     refuse(FeError, f"a tensor has no attribute '{name}'", span, code="F00007", help=help)
 
 
+def has_tensor_attribute(name: str) -> bool:
+    """Whether :func:`tensor_attribute` has an answer for ``name``."""
+    return name in (*_PROPERTIES, *_OWN_METHODS) or registry.method(name) is not None
+
+
 def check_format(format: TileOpFormat, what: str, span: Span) -> None:
     """Refuse tensors that do not lie row by row."""
     if format is not TileOpFormat.TILEOP_ND:

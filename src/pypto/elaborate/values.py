@@ -22,16 +22,20 @@ if TYPE_CHECKING:
     from pypto.elaborate.machine import Frame
 
 __all__ = [
+    "CALLABLE",
     "POISON",
+    "Bound",
     "Closure",
     "Cursor",
     "Deferred",
+    "Instance",
     "Item",
     "Known",
     "Loop",
     "Mapping",
     "Method",
     "Part",
+    "Partial",
     "Poison",
     "Scalar",
     "Sequence",
@@ -39,6 +43,7 @@ __all__ = [
     "Tensor",
     "View",
     "describe",
+    "is_frozen",
     "is_tensor",
     "number_text",
     "scalar",
@@ -120,6 +125,7 @@ class Sequence:
     items: list[Item]
     mutable: bool
     shape: bool = False
+    kind: Known | None = None  # the class of a named tuple
 
 
 @dataclass(slots=True, eq=False)
@@ -178,6 +184,41 @@ class Closure:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
+class Bound:
+    """A method with Python source, and the object that it belongs to."""
+
+    function: Known
+    receiver: Item
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Partial:
+    """``functools.partial(function, ...)`` made in the kernel."""
+
+    function: Item
+    positional: tuple[Item, ...]
+    keyword: dict[str, Item]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Instance:
+    """An object of a user's class that the kernel made; its attributes may be tensors."""
+
+    kind: Known
+    fields: dict[str, Item]
+
+    @property
+    def cls(self) -> type:
+        assert isinstance(self.kind.value, type)
+        return self.kind.value
+
+    @property
+    def frozen(self) -> bool:
+        """A dataclass whose attributes are set once."""
+        return is_frozen(self.cls)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
 class Poison:
     """The value of something that an error has been reported for."""
 
@@ -199,8 +240,21 @@ Item: TypeAlias = (
     | Closure
     | Loop
     | Deferred
+    | Bound
+    | Partial
+    | Instance
     | Poison
 )
+
+
+def is_frozen(kind: type) -> bool:
+    """Whether ``kind`` is a frozen dataclass."""
+    parameters = getattr(kind, "__dataclass_params__", None)
+    return parameters is not None and bool(parameters.frozen)
+
+
+CALLABLE = (Method, Closure, Bound, Partial)
+"""Items that are functions."""
 
 
 def scalar(expr: Expr) -> Known | Scalar:
@@ -237,6 +291,8 @@ def describe(item: Item) -> str:
     if isinstance(item, Tensor):
         return f"a tensor {item.type}"
     if isinstance(item, Sequence):
+        if item.kind is not None:
+            return f"a named tuple {item.kind.value.__name__}"  # type: ignore[attr-defined]
         return f"a {'list' if item.mutable else 'tuple'} of {len(item.items)}"
     if isinstance(item, Mapping):
         return f"a dict of {len(item.items)}"
@@ -250,4 +306,10 @@ def describe(item: Item) -> str:
         return f"the iterator of {item.maker.__name__}(...)"
     if isinstance(item, Closure):
         return "a lambda" if item.name == "<lambda>" else f"the function {item.name}"
+    if isinstance(item, Bound):
+        return f"the method {item.function.value.__name__}"  # type: ignore[attr-defined]
+    if isinstance(item, Partial):
+        return "a functools.partial"
+    if isinstance(item, Instance):
+        return f"an object of the class {item.cls.__name__}"
     return f"the method {item.name}" if isinstance(item, Method) else "an unknown value"

@@ -1,10 +1,12 @@
-"""Callees that wrap a function and keep it: ``functools.partial`` and ``functools.lru_cache``."""
+"""Callees that keep a function: ``functools.partial``, ``functools.lru_cache``, bound methods."""
 
 from __future__ import annotations
 
 import functools
+import types
 
 from pypto.elaborate.machine import Frame
+from pypto.elaborate.purity import is_foreign
 from pypto.elaborate.tensors import Argument
 from pypto.elaborate.values import Known
 from pypto.error import Span
@@ -29,6 +31,10 @@ def unwrap(
         if type(value) is _CACHED:
             # The helper is evaluated in the kernel's place: there is no result to keep.
             callee = frame.step(callee, ("attr", "__wrapped__"), span)
+        elif type(value) is types.MethodType and not is_foreign(value):
+            owner = frame.step(callee, ("attr", "__self__"), span)
+            positional = [(owner, span), *positional]
+            callee = frame.step(callee, ("attr", "__func__"), span)
         elif type(value) is functools.partial and not _has_gaps(value):
             positional, keyword = _given(frame, callee, positional, keyword, span)
             callee = frame.step(callee, ("attr", "func"), span)
