@@ -24,7 +24,7 @@ class Control(Statements):
             [self.define] * 3 + [self.write] * 6
             + [self.define_pair, self.define_view, self.define_reduction, self.local]
             + [self.rebind] * 2 + [self.define_number, self.count_on, self.count_on]
-            + [self.write_element]
+            + [self.write_element, self.define_several, self.swap, self.swap]
         )  # fmt: skip
         if self.indent <= DEEPEST and self.budget > 0:
             options += [self.device_loop] * 8 + [self.branch] * 4 + [self.python_loop] * 4
@@ -66,6 +66,10 @@ class Control(Statements):
                 self.count_on()
             self.body()
             self.jump(made)
+            if self.one_in(6):
+                self.use("index assigned in its loop")
+                self.line(f"{index} = {index} * 2 + 1")
+                self.line(f"u[{index} % {COUNT}] = {index}")
         return made
 
     def jump(self, loop: Loop) -> None:
@@ -123,7 +127,7 @@ class Control(Statements):
                 made = Axis(f"{axis.key}[{text}]")
                 cuts.append(Cut(axis.key, text, made, "slice by an index", index, 2))
         loop = self.run_loop(head, index, low, high, cuts)
-        if steps and not loop.jumps and self.pick(0, 2):
+        if steps and not (loop.jumps and self.one_in(2)) and self.pick(0, 2):
             self.use("index behind its loop")
             self.numbers.append(Number(index, frozen=False, level=self.level))
 

@@ -36,7 +36,9 @@ KINDS = (
     "view with sizes and offsets", "named view", "read-modify-write", "write of a region",
     "write of a number", "write into a view", "broadcast write", "element write", "element read",
     "move", "assemble", "helper of tensors", "helper of numbers", "helper that writes",
-    "early return", "tuple of tensors", "elementwise operation", "elementwise function",
+    "early return", "return from the kernel",
+    "tuple of tensors", "list comprehension", "dict of tensors", "nested function", "swap",
+    "index assigned in its loop", "elementwise operation", "elementwise function",
     "number beside a tensor", "row reduction", "cast", "floor division and modulo", "min and max",
 )  # fmt: skip
 
@@ -76,6 +78,11 @@ class Writer(Control):
             self.line(f"pypto.set_vec_tile_shapes({self.pick(1, 4)}, {tile * self.pick(1, 2)})")
         while self.budget > 0:
             self.statement()
+        if self.one_in(8):
+            self.use("return from the kernel")
+            self.line("o[:] = o * 2")
+            self.line(f"if {self.condition()}:")
+            self.line("    return")
         self.outputs()
         named = bool(self.pick(0, 9))
         header = ", ".join(p.annotated(named) for p in self.parameters)

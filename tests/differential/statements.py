@@ -49,6 +49,44 @@ class Statements(Expressions):
         for name in names:
             self.add(name, axes)
 
+    def define_several(self) -> None:
+        """Values in a container that the kernel makes, or out of a function in it."""
+        axes = self.left(self.drawn_part(self.plain())[1])
+        made, name = self.name("d"), self.name("v")
+        form = self.pick(0, 2)
+        if form == 0:
+            self.use("list comprehension")
+            count = self.pick(1, 3)
+            self.line(f"{made} = [{self.tensor(axes, 1)} + item for item in range({count})]")
+            text = f"{made}[{self.pick(0, count - 1)}]"
+        elif form == 1:
+            self.use("dict of tensors")
+            items = f'"a": {self.tensor(axes, 1)} + 1, "b": {self.tensor(axes, 1)} + 2'
+            self.line(f"{made} = {{{items}}}")
+            text = f'{made}["{self.chooser.choose("ab")}"]'
+        else:
+            self.use("nested function")
+            self.line(f"def {made}(a, b=2):")
+            self.line(f"    return a * b + {self.operand()}")
+            text = f"{made}({self.tensor(axes, 1)})"
+        self.line(f"{name} = {text}")
+        self.add(name, axes)
+
+    def swap(self) -> None:
+        """Two names exchange their values."""
+        values = [t for t in self.plain() if not t.memory and t.writable]
+        pairs = [(a, b) for a in values for b in values if a.axes == b.axes and a.name < b.name]
+        counters = [n for n in self.numbers if not n.frozen and n.kind == "int"]
+        if pairs and (len(counters) < 2 or self.one_in(2)):
+            first, second = (t.name for t in self.chooser.choose(pairs))
+        elif len(counters) >= 2:
+            first, second = counters[-2].name, counters[-1].name
+        else:
+            return self.define_pair()
+        self.use("swap")
+        self.line(f"{first}, {second} = {second}, {first}")
+        return None
+
     def define_view(self) -> None:
         """A name for a part of memory, which later writes are seen by."""
         self.use("named view")
