@@ -5,9 +5,10 @@ from __future__ import annotations
 
 import math
 
-from pypto.error import raise_diagnostics
-from pypto.ir.tensor import Buffer, Compute, Kernel, Value, root
-from pypto.ir.tile import Program
+from pypto.error import Diagnostic, PassError, raise_diagnostics
+from pypto.ir.expr import Expr, apply, const
+from pypto.ir.tensor import Buffer, Compute, Kernel, Precondition, Value, root
+from pypto.ir.tile import Block, Copy, Kind, Program, TileNode, TileStage, walk_nodes
 from pypto.passes.dead import written_in
 from pypto.passes.decompose import Use, decompose
 from pypto.passes.localize import localize
@@ -21,6 +22,8 @@ from pypto.passes.tiles import check_tiles, clipped, iteration_shape
 from pypto.target import Target
 
 __all__ = ["lower"]
+
+MAX_ROW_BYTES = 1 << 32
 
 
 def lower(kernel: Kernel, alias: tuple[int, ...], target: Target) -> Program:
@@ -54,7 +57,7 @@ def lower(kernel: Kernel, alias: tuple[int, ...], target: Target) -> Program:
         kernel.params,
         nodes,
         tuple(workspace),
-        kernel.preconditions,
+        (*kernel.preconditions, *_row_gaps(nodes)),
         tiles[-1] if tiles else None,
         kernel.span,
         shared=tuple(planner.shared),
@@ -68,6 +71,32 @@ def _memory(kernel: Kernel, alias: tuple[int, ...]) -> dict[Buffer, Buffer]:
     first: dict[int, Buffer] = {}
     same = {b: first.setdefault(c, b) for b, c in zip(tensors, alias, strict=True)}
     return same | {b: same.get(root(b), root(b)) for b in kernel.buffers if b not in same}
+
+
+def _row_gaps(nodes: tuple[TileNode, ...]) -> list[Precondition]:
+    """A copy of several rows holds the bytes between them in 32 bits."""
+    found: dict[Expr, Precondition] = {}
+    plans = [p for n in walk_nodes(nodes) if isinstance(n, TileStage) for p in n.plans]
+    copies = (c for p in plans if p.form == "rows" for b in p.blocks() for c in _copies(b))
+    for copy in copies:
+        stride = copy.strides[-2]
+        if copy.dense or stride is None or copy.kind is not Kind.FULL:
+            continue
+        condition = apply("lt", apply("mul", stride, copy.local.dtype.bytes), MAX_ROW_BYTES)
+        name = root(copy.buffer).name
+        message = f"rows of '{name}' that lie {stride} elements apart are too far from each other"
+        if condition == const(False):
+            help = "at most 4 GiB from one row to the next; reshape the tensor to shorter rows"
+            raise PassError(
+                [Diagnostic(PassError, PassError.default_code, message, copy.span, help=help)]
+            )
+        if condition != const(True):
+            found.setdefault(condition, Precondition(condition, message, copy.span))
+    return list(found.values())
+
+
+def _copies(block: Block) -> tuple[Copy, ...]:
+    return (*block.loads, *block.stores)
 
 
 def _tiled(uses: tuple[Use, ...]) -> dict[Value, tuple[int, Compute]]:

@@ -59,7 +59,7 @@ class Explanation:
             return self._without_value(ZeroDivisionError, args)
         number = code - _PRECONDITION
         condition = self._conditions[number]
-        if self._kernel is not None:
+        if self._kernel is not None and number < len(self._kernel.preconditions):
             held = self._kernel.preconditions[number]
             wanted = str(held.condition)
             expected = wanted if wanted not in condition["text"] else None
