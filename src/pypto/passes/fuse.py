@@ -150,15 +150,17 @@ class _Fusion:
         if store in self.spread:
             return self.spread[store]
         value, sizes = store.value, store_sizes(store)
-        have = (const(1),) * (len(sizes) - value.type.rank) + value.type.shape
-        one = [as_int(self.sizes.canonical(s)) == 1 for s in have]
-        if value.type.rank == len(sizes) and not any(
-            narrow and as_int(self.sizes.canonical(s)) != 1
-            for narrow, s in zip(one, sizes, strict=True)
-        ):
+        missing = (const(1),) * (len(sizes) - value.type.rank)
+        have, held = (*missing, *value.type.shape), (*missing, *value.type.sizes)
+        # An axis of size 1 may hold no element; then it is no broadcast to none.
+        spread = [
+            as_int(self.sizes.canonical(h)) == 1 and not self.sizes.equal(v, s)
+            for h, v, s in zip(have, held, sizes, strict=True)
+        ]
+        if value.type.rank == len(sizes) and not any(spread):
             self.spread[store] = value
             return value
-        shape = tuple(s if narrow else h for narrow, s, h in zip(one, sizes, have, strict=True))
+        shape = tuple(s if wide else h for wide, s, h in zip(spread, sizes, have, strict=True))
         result = Value(self._id(), TensorType(value.type.dtype, shape), value.name)
         self.made[result] = Compute(result, "expand", (value,), (), None, store.span)
         self.spread[store] = result

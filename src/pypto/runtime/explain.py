@@ -41,7 +41,8 @@ class Explanation:
         self._entry = entry
         self._conditions = entry.data["conditions"]
         self._kernel = _elaborated(source, signature, options)
-        if self._kernel is not None and len(self._kernel.preconditions) != len(self._conditions):
+        # The passes may have added conditions of their own behind those of the kernel.
+        if self._kernel is not None and len(self._kernel.preconditions) > len(self._conditions):
             self._kernel = None
 
     def error(self, code: int, args: tuple[object, ...]) -> PyptoError:

@@ -340,13 +340,19 @@ def _text_digests(compilation: Compilation) -> str:
 
 
 def _entry_data(compilation: Compilation) -> dict[str, object]:
-    kernel = compilation.kernel
+    from pypto.ir.tensor import Store
+
+    kernel, program = compilation.kernel, compilation.program
+    assert program is not None  # what is built has been lowered
+    whole = {s.buffer for s in kernel.body if isinstance(s, Store) and s.region.covers(s.buffer)}
     return {
         "symbol": compilation.symbol,
         "ints": [list(i) for i in compilation.inputs.ints],
         "floats": list(compilation.inputs.floats),
         "written": [p.name for p in kernel.params if p.written],
-        "whole": [p.name for p in kernel.params if p.written and not p.read],
-        "conditions": [{"text": p.message, "where": p.span.relative} for p in kernel.preconditions],
+        "whole": [p.name for p in kernel.params if p.buffer in whole and not p.read],
+        "conditions": [
+            {"text": p.message, "where": p.span.relative} for p in program.preconditions
+        ],
         "source": compilation.source_file,
     }
