@@ -116,6 +116,14 @@ class FlowWriter:
             self._read(node)
 
     def _stage(self, stage: TileStage) -> None:
+        if stage.guard is None:
+            self._run(stage)
+            return
+        self._open("branch", _bare(self.scalars.text(stage.guard, "guard")))
+        self._run(stage)
+        self._close()
+
+    def _run(self, stage: TileStage) -> None:
         writers = self.writers[stage]
         calls = [f"{w.name}({w.arguments_of_call()}).Process();" for w in writers]
         if len(calls) == 1:

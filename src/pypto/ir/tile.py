@@ -266,7 +266,7 @@ class TileStage:
     ``alone``: each core runs all of it by itself, inside a loop that the cores share.
     ``shared``: its buffers are those of the program's shared allocation of this number; None: its
     own, made when it starts. ``elements``: of all its runs together, roughly, from what is known at
-    launch.
+    launch. ``guard``: what must hold for it to run; None: nothing.
     """
 
     plans: tuple[Plan, ...]
@@ -274,6 +274,7 @@ class TileStage:
     elements: Expr
     alone: bool = False
     shared: int | None = None
+    guard: Expr | None = None
 
 
 class Wait(enum.Enum):

@@ -45,6 +45,8 @@ def _nodes(nodes: Sequence[TileNode], numbers: Mapping[TileStage, int], indent: 
         if isinstance(node, Wait):
             out.append(f"{indent or '  '}-- {node.value} --")
         elif isinstance(node, TileStage):
+            if node.guard is not None:
+                out.append(f"{indent}only if {node.guard}")
             for plan in node.plans:
                 out += [indent + line for line in _plan(numbers[node], plan, node)]
         elif isinstance(node, TileLoop):

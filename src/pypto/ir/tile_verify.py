@@ -111,11 +111,12 @@ def _check_stages(program: Program) -> None:
 
 
 def _check_in_place(loads: list[Copy], stores: list[Copy]) -> None:
-    """Within a stage memory that is written may be read only where the same step writes it."""
+    """Within a stage memory that is written may be read only where the same step writes it, or in
+    another part of the buffer."""
     for store in stores:
         for load in loads:
-            same = root(load.buffer) is root(store.buffer)
-            if same and (load.offset, load.strides) != (store.offset, store.strides):
+            same = root(load.buffer) is root(store.buffer) and load.offset == store.offset
+            if same and load.strides != store.strides:
                 _defect(f"{load.buffer} is read where another step writes it", load.span)
 
 

@@ -15,7 +15,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from pypto.ir.expr import Expr, as_int, const
+from pypto.ir.expr import Apply, Expr, as_int, const
 from pypto.ir.tensor import (
     Buffer,
     Compute,
@@ -32,6 +32,7 @@ from pypto.ops.lowering import REDUCE
 from pypto.passes.access import access_of, store_sizes
 from pypto.passes.sizes import Sizes
 from pypto.passes.stage import Axis, Key, Mapped, Node, Stage
+from pypto.passes.touches import Scope, touch_of
 
 __all__ = ["fuse"]
 
@@ -70,13 +71,22 @@ class _Conflict(Exception):
         self.value = value
 
 
-def fuse(body: Sequence[Simple], sizes: Sizes, same: Mapping[Buffer, Buffer]) -> list[Stage]:
+def fuse(
+    body: Sequence[Simple], sizes: Sizes, same: Mapping[Buffer, Buffer], scope: Scope
+) -> list[Stage]:
     """The stages of ``body``, in the order they must run."""
-    return _Fusion(body, sizes, same).run()
+    return _Fusion(body, sizes, same, scope).run()
 
 
 class _Fusion:
-    def __init__(self, body: Sequence[Simple], sizes: Sizes, same: Mapping[Buffer, Buffer]) -> None:
+    def __init__(
+        self,
+        body: Sequence[Simple],
+        sizes: Sizes,
+        same: Mapping[Buffer, Buffer],
+        scope: Scope,
+    ) -> None:
+        self.scope = scope
         self.sizes = sizes
         self.same = dict(same)
         self.body = body
@@ -131,13 +141,15 @@ class _Fusion:
 
     def _map_store(self, store: Store, stage: Stage) -> Mapped | None:
         shape = [self.sizes.canonical(s) for s in store_sizes(store)]
-        long = [i for i, s in enumerate(shape) if as_int(s) != 1]
+        long = [i for i, s in enumerate(shape) if not self._at_most_one(s)]
         wanted = [shape[i] for i in long]
+        guards = frozenset(s for s in shape if as_int(s) != 1) - frozenset(wanted)
         if not stage.axes and not stage.nodes:
             stage.axes = [Axis(s) for s in wanted]
+            stage.guards = guards
             axes: Sequence[Axis] | None = stage.axes
         else:
-            axes = _fitting(stage, wanted)
+            axes = _fitting(stage, wanted) if stage.guards == guards else None
         if axes is None:
             return None
         mapping: list[Axis | None] = [None] * len(shape)
@@ -145,17 +157,22 @@ class _Fusion:
             mapping[position] = axis
         return tuple(mapping)
 
+    def _at_most_one(self, size: Expr) -> bool:
+        """Whether an axis has one element or, where that is no constant, perhaps none."""
+        known = as_int(size)
+        if known is not None:
+            return known == 1
+        return isinstance(size, Apply) and self.scope.ranges.upper(size) == 1
+
     def _spread(self, store: Store) -> Value:
         """The value stored, expanded to the region's shape where it broadcasts."""
         if store in self.spread:
             return self.spread[store]
         value, sizes = store.value, store_sizes(store)
-        missing = (const(1),) * (len(sizes) - value.type.rank)
-        have, held = (*missing, *value.type.shape), (*missing, *value.type.sizes)
-        # An axis of size 1 may hold no element; then it is no broadcast to none.
+        have = (const(1),) * (len(sizes) - value.type.rank) + value.type.shape
         spread = [
-            as_int(self.sizes.canonical(h)) == 1 and not self.sizes.equal(v, s)
-            for h, v, s in zip(have, held, sizes, strict=True)
+            as_int(self.sizes.canonical(h)) == 1 and not self._at_most_one(self.sizes.canonical(s))
+            for h, s in zip(have, sizes, strict=True)
         ]
         if value.type.rank == len(sizes) and not any(spread):
             self.spread[store] = value
@@ -182,8 +199,14 @@ class _Fusion:
                 continue
             store, target = found
             same_place = self._equal(node.statement, store) and node.axes == target.axes
+            if not same_place and not self._meet(node.statement, store):
+                continue
             if not same_place or not set(stage.axes) - {stage.reduced} <= node.present:
                 raise _Conflict(node.value)
+
+    def _meet(self, load: Load, store: Store) -> bool:
+        """Whether ``load`` may read something that ``store`` writes."""
+        return self.scope.meet(touch_of(load, self.same), touch_of(store, self.same))
 
     def _check_strides(self, stage: Stage) -> None:
         """A tensor whose innermost neighbours lie apart in memory takes a row of the space for each

@@ -53,7 +53,19 @@ def plan_stage(stage: Stage, terms: Terms) -> TileStage:
     space = layout.space
     sizes = [*space.outer, space.rows, space.cols]
     elements = product(tuple(launch_bound(size, terms.ranges) for size in sizes))
-    return TileStage(tuple(_plans(stage, layout, terms)), tuple(dict.fromkeys(spans)), elements)
+    plans = tuple(_plans(stage, layout, terms))
+    return TileStage(plans, tuple(dict.fromkeys(spans)), elements, guard=_guard(stage))
+
+
+def _guard(stage: Stage) -> Expr | None:
+    """What must hold for the stage to have anything to do; None: nothing in particular."""
+    conditions = [apply("gt", size, 0) for size in sorted(stage.guards, key=str)]
+    if not conditions:
+        return None
+    result = conditions[0]
+    for condition in conditions[1:]:
+        result = apply("and", result, condition)
+    return result
 
 
 def _plans(stage: Stage, layout: Layout, terms: Terms) -> list[Plan]:

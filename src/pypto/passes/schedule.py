@@ -74,7 +74,7 @@ def schedule(kernel: Kernel, sizes: Sizes, same: Mapping[Buffer, Buffer]) -> Sch
     conditions = [p.condition for p in kernel.preconditions]
     made = _Scheduler(sizes, dict(same), Scope.of(kernel.body, conditions))
     items = made.block(kernel.body, alone=False)
-    items = _Waits(made.scope, Wait.CORES).run(items)
+    items = _Waits(made.scope, Wait.CORES, made.private).run(items)
     return Schedule(items, frozenset(made.private), made.scope.ranges)
 
 
@@ -109,7 +109,7 @@ class _Scheduler:
         return items + self._stages(run, alone)
 
     def _stages(self, run: list[Simple], alone: bool) -> list[Item]:
-        stages = fuse(run, self.sizes, self.same) if run else []
+        stages = fuse(run, self.sizes, self.same, self.scope) if run else []
         return [Part(s, alone, touches_of(s, self.same)) for s in stages]
 
     def _loop(self, loop: For, alone: bool) -> Loop:
@@ -234,6 +234,7 @@ class _Waits:
 
     scope: Scope
     kind: Wait
+    private: set[Buffer]
 
     def run(self, items: list[Item]) -> list[Item]:
         return self._block(items, {})[0]
@@ -281,7 +282,7 @@ class _Waits:
         for loop in item.loops:
             touches = self.scope.elsewhere(touches, loop, 0)
         self._before(touches, state, out)
-        body = _Waits(self.scope, Wait.CORE)._repeated(item, {})[0]
+        body = _Waits(self.scope, Wait.CORE, self.private)._repeated(item, {})[0]
         out.append(Loop(item.loops, True, body))
         return _joined(state, touches)
 
@@ -301,11 +302,11 @@ class _Waits:
             body = again
 
     def _earlier(self, item: Loop, state: _State) -> list[Touch]:
-        """What the iteration before left; of several ranges any earlier one may have."""
+        """What iterations before left. Those of a shared loop meet in a core's own memory only."""
         touches = _all(state)
-        if len(item.loops) == 1:
-            return self.scope.elsewhere(touches, item.loops[0], -1)
-        return self._any(item, state)
+        if item.over_cores:
+            return [t for t in touches if t.memory in self.private]
+        return self.scope.elsewhere(touches, item.loops[0], -1)
 
     def _any(self, item: Loop, state: _State) -> list[Touch]:
         touches = _all(state)

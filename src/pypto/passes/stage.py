@@ -64,10 +64,14 @@ class Mark:
 
 @dataclass(slots=True, eq=False)
 class Stage:
-    """One tile space and what is computed in it, operands before users."""
+    """One tile space and what is computed in it, operands before users.
+
+    ``guards``: sizes of 0 or 1 that are no axes of the space: with one of 0 there is nothing to do.
+    """
 
     axes: list[Axis] = field(default_factory=list)
     reduced: Axis | None = None
+    guards: frozenset[Expr] = frozenset()
     nodes: list[Node] = field(default_factory=list)
     index: dict[Key, Node] = field(default_factory=dict)
     stores: list[tuple[Store, Node]] = field(default_factory=list)

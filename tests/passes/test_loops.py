@@ -1,0 +1,113 @@
+"""Which loops the cores share, which they run together, and where they wait."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+import torch
+
+from pypto.ir.tile import Program, TileLoop, TileNode, TileStage, Wait
+from tests.ops.batch import Batch, make_function
+from tests.ops.checks import HEADER
+
+F = "pypto.Tensor([D, 64], pypto.DT_FP32)"
+X = torch.ones(40, 64)
+
+
+def program_of(body: str, params: str = f"x: {F}, o: {F}", *values: object) -> Program:
+    lines = "".join(f"    {line}\n" for line in body.strip("\n").split("\n"))
+    text = f"{HEADER}T = 8\ndef kernel({params}):\n{lines}"
+    variant = Batch().add(make_function(text), *(values or (X, X.clone())))
+    program = variant.compilation.program
+    assert program is not None
+    return program
+
+
+def outline(nodes: tuple[TileNode, ...]) -> str:
+    """``shared i (stage, ...)``, ``loop i (...)``, ``sync``, ``wait``: the shape of a program."""
+    parts = []
+    for node in nodes:
+        if isinstance(node, TileStage):
+            parts.append("stage")
+        elif isinstance(node, TileLoop):
+            names = ",".join(r.index.name for r in node.ranges)
+            how = "shared" if node.over_cores else "loop"
+            parts.append(f"{how} {names} ({outline(node.body)})")
+        elif isinstance(node, Wait):
+            parts.append({Wait.CORES: "sync", Wait.CORE: "wait", Wait.VECTOR: "vector"}[node])
+        else:
+            parts.append(type(node).__name__)
+    return " ".join(parts)
+
+
+ROWS = "x[i * T : (i + 1) * T, :]"
+CASES = {
+    "rows of their own": (
+        "for i in pypto.loop(x.shape[0] // T):\n"
+        "    o[i * T : (i + 1) * T, :] = pypto.exp(x[i * T : (i + 1) * T, :])",
+        "shared i (stage)",
+    ),
+    "a last part that is shorter": (
+        "for i in pypto.loop((x.shape[0] + T - 1) // T):\n"
+        "    o[i * T : (i + 1) * T, :] = x[i * T : (i + 1) * T, :] * 2",
+        "shared i (stage)",
+    ),
+    "loops in one another are one range": (
+        "for i in pypto.loop(x.shape[0] // T):\n"
+        "    for j in pypto.loop(64 // 8):\n"
+        "        o[i * T : i * T + T, j * 8 : j * 8 + 8] = "
+        "x[i * T : i * T + T, j * 8 : j * 8 + 8] + i",
+        "shared i,j (stage)",
+    ),
+    "few iterations are run together": (
+        "for i in pypto.loop(4):\n    o[i : i + 1, :] = x[i : i + 1, :] * 2",
+        "loop i (stage)",
+    ),
+    "a sum over iterations": (
+        "a = pypto.tensor([8, 64], pypto.DT_FP32)\n"
+        "a[:] = x[0:8, :]\n"
+        "for i in pypto.loop(1, x.shape[0] // T):\n"
+        "    a[:] = a + x[i * T : (i + 1) * T, :]\n"
+        "o[0:8, :] = a",
+        "stage loop i (sync stage) sync stage",
+    ),
+    "a scalar that is carried": (
+        "c = 0\n"
+        "for i in pypto.loop(x.shape[0]):\n"
+        "    c += 1\n"
+        "    o[i : i + 1, :] = x[i : i + 1, :] + c",
+        "loop i (stage)",
+    ),
+    "the row before": (
+        "for i in pypto.loop(1, x.shape[0]):\n"
+        "    o[i : i + 1, :] = x[i : i + 1, :] + o[i - 1 : i, :]",
+        "loop i (sync stage)",
+    ),
+    "every row writes the first": (
+        "for i in pypto.loop(x.shape[0]):\n    o[0:1, :] = x[i : i + 1, :]",
+        "loop i (sync stage)",
+    ),
+    "a tensor of the iteration": (
+        "for i in pypto.loop(x.shape[0] // T):\n"
+        "    t = pypto.tensor([8, 64], pypto.DT_FP32)\n"
+        "    t[:] = x[i * T : (i + 1) * T, :]\n"
+        "    for j in pypto.loop(3):\n"
+        "        t[:] = t * 0.5 + x[i * T : (i + 1) * T, :]\n"
+        "    o[i * T : (i + 1) * T, :] = t",
+        "shared i (stage loop j (wait stage) wait stage)",
+    ),
+    "two loops": (
+        "for i in pypto.loop(x.shape[0]):\n"
+        "    o[i : i + 1, :] = x[i : i + 1, :] * 2\n"
+        "for i in pypto.loop(x.shape[0]):\n"
+        "    o[i : i + 1, :] = o[i : i + 1, :] + 1",
+        "shared i (stage) sync shared i (stage)",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_schedule(name: str) -> None:
+    body, expected = CASES[name]
+    assert re.sub(r"i_\d", "i", outline(program_of(body).body)) == expected
