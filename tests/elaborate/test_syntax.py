@@ -3,16 +3,30 @@
 from __future__ import annotations
 
 import inspect
+import sys
+from pathlib import Path
 
 import libcst as cst
 import pytest
+from libcst.metadata import MetadataWrapper, PositionProvider
 
-from pypto.elaborate.expressions import EXPRESSIONS
-from pypto.elaborate.parse import parse
+from pypto.elaborate import expressions, statements
+from pypto.elaborate.checking import check
+from pypto.elaborate.document import language_page
+from pypto.elaborate.parse import ParsedFunction, parse
 from pypto.elaborate.source import KernelSource
-from pypto.elaborate.statements import STATEMENTS
-from pypto.elaborate.syntax import LAYOUT, REFUSED, SUPPORTED, check
-from pypto.error import UnsupportedSyntaxError
+from pypto.elaborate.syntax import (
+    EXPRESSIONS,
+    FORMS,
+    LAYOUT,
+    NOT_SUPPORTED,
+    OPERATORS,
+    REFUSED,
+    STATEMENTS,
+    SUPPORTED,
+    Construct,
+)
+from pypto.error import SourceText, UnsupportedSyntaxError
 from tests.elaborate.support import Workshop, body
 
 
@@ -34,10 +48,12 @@ def test_every_node_type_is_in_exactly_one_table() -> None:
         for other in tables[index + 1 :]:
             assert not table & other
     assert set().union(*tables) == _node_types()
+    rows = (*STATEMENTS, *EXPRESSIONS, *OPERATORS, *NOT_SUPPORTED)
+    assert sum(len(row.nodes.split()) for row in rows) == len(SUPPORTED) + len(REFUSED)
 
 
 def test_every_supported_statement_and_expression_has_a_meaning() -> None:
-    known = {kind.__name__ for kind in (*STATEMENTS, *EXPRESSIONS)}
+    known = {kind.__name__ for kind in (*statements.STATEMENTS, *expressions.EXPRESSIONS)}
     assert known <= SUPPORTED
     for kind in (cst.BaseSmallStatement, cst.BaseCompoundStatement, cst.BaseExpression):
         for name in SUPPORTED:
@@ -46,56 +62,71 @@ def test_every_supported_statement_and_expression_has_a_meaning() -> None:
                 assert name in known, name
 
 
-SNIPPETS = {
-    "Await": ["await x"],
-    "ClassDef": ["class A: pass"],
-    "Global": ["global N", "N = 3"],
-    "Import": ["import math"],
-    "ImportFrom": ["from math import pi"],
-    "Match": ["match 1:", "    case 1: pass"],
-    "Try": ["try:", "    pass", "except ValueError:", "    pass"],
-    "TryStar": ["try:", "    pass", "except* ValueError:", "    pass"],
-    "With": ["with x:", "    pass"],
-    "Yield": ["yield x"],
-}
-INSIDE = {
-    "Nonlocal": "stands in a nested function",
-    "Asynchronous": "of an async function, for or with",
-    "TypeAlias": "Python 3.12",
-    "TemplatedString": "Python 3.14",
-    "LazyImport": "Python 3.15",
-    "LazyImportFrom": "Python 3.15",
-    "StarredDictComp": "Python 3.15",
-}
+def _tree(text: str) -> ParsedFunction:
+    """The kernel ``k`` of ``text``, which this version of Python may not compile."""
+    module = cst.parse_module(text)
+    (node,) = module.body
+    assert isinstance(node, cst.FunctionDef)
+    positions = MetadataWrapper(module, unsafe_skip_copy=True).resolve(PositionProvider)
+    source = SourceText("k", "k.py", 1, tuple(text.splitlines()))
+    return ParsedFunction(lambda: None, source, node, 0, positions, "")
 
 
-@pytest.mark.parametrize("name", sorted(SNIPPETS))
-def test_refused_construct_is_named(shop: Workshop, name: str) -> None:
-    lines = SNIPPETS[name]
-    if name in ("Await", "Yield"):  # these make another kind of function of it
-        text = ("async " if name == "Await" else "") + body(*lines, "o[:] = x")
-        with pytest.raises(TypeError, match="function"):
-            shop.run(text)
+def _kernel(example: str) -> str:
+    lines = "".join(f"    {line}\n" for line in example.split("\n"))
+    return f"def k(x: T([8], FP32), o: T([8], FP32), n: int):\n{lines}    o[:] = x\n"
+
+
+def _types_in(node: cst.CSTNode) -> set[str]:
+    return {type(node).__name__}.union(*map(_types_in, node.children))
+
+
+def _name(row: Construct) -> str:
+    return row.nodes.split()[0]
+
+
+@pytest.mark.parametrize("row", (*STATEMENTS, *EXPRESSIONS, *OPERATORS), ids=_name)
+@pytest.mark.filterwarnings("ignore::SyntaxWarning")
+def test_supported_construct_has_a_working_example(shop: Workshop, row: Construct) -> None:
+    text = _kernel(row.example)
+    assert set(row.nodes.split()) <= _types_in(_tree(text).node)
+    if row.missing:
+        (diagnostic,) = shop.error(text, n=2).diagnostics
+        assert diagnostic.message == row.message
         return
-    error = shop.error(body("o[:] = x", *lines))
+    assert "store o[" in shop.ir(text, n=2)
+
+
+@pytest.mark.parametrize("row", (*NOT_SUPPORTED, *FORMS.values()), ids=_name)
+@pytest.mark.filterwarnings("ignore::SyntaxWarning")
+def test_refused_construct_is_named(shop: Workshop, row: Construct) -> None:
+    text = _kernel(row.example)
+    try:
+        tree = _tree(text)
+    except cst.ParserSyntaxError:
+        assert row.since > (3, 14), "newer than libcst"
+        return
+    assert set(row.nodes.split()) <= _types_in(tree.node)
+    found = check(tree)
+    assert (row.message, row.help) in [(d.message, d.help) for d in found]
+    try:
+        compile(text, "k.py", "exec")
+    except SyntaxError:
+        assert row.since > sys.version_info[:2] or _name(row) == "ImportStar"
+        return
+    error = shop.error(text, n=2)
     assert isinstance(error, UnsupportedSyntaxError)
-    what, help = REFUSED[name]
-    (diagnostic,) = error.diagnostics
-    assert diagnostic.message == f"a kernel cannot use {what}"
-    assert diagnostic.help == help
-    assert diagnostic.span is not None and diagnostic.span.line == 3
+    assert {d.message for d in error.diagnostics} == {d.message for d in found}
+    assert len(found) == 1 + (_name(row) == "Await")
+    for diagnostic in error.diagnostics:
+        assert diagnostic.span is not None and diagnostic.span.line > 1 and diagnostic.help
 
 
-def test_each_refused_statement_and_expression_has_a_snippet() -> None:
-    parts = {
-        name
-        for name in REFUSED
-        if not issubclass(
-            getattr(cst, name),
-            (cst.BaseSmallStatement, cst.BaseCompoundStatement, cst.BaseExpression),
-        )
-    }
-    assert set(REFUSED) - parts == set(SNIPPETS) | (set(INSIDE) - {"Asynchronous"})
+def test_the_page_is_up_to_date() -> None:
+    page = Path(__file__).parents[2] / "docs" / "language.md"
+    assert page.read_text() == language_page(), (
+        "write it anew: python -m pypto.elaborate.document > docs/language.md"
+    )
 
 
 def test_an_untaken_branch_is_only_syntax_checked(shop: Workshop) -> None:

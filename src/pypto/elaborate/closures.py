@@ -15,7 +15,7 @@ __all__ = ["define", "make_lambda", "own_names"]
 
 def define(frame: Frame, node: cst.FunctionDef) -> None:
     """``def name(...):`` inside a function; its defaults are evaluated now."""
-    if node.decorators:
+    if node.decorators or node.asynchronous is not None:
         raise Poisoned  # reported by the check of its syntax
     name = identifier(node.name)
     bind(frame, name, Closure(name, node, frame, _defaults(frame, node)), frame.span(node.name))

@@ -11,13 +11,13 @@ from pypto._recursion import deep_recursion
 from pypto.elaborate.annotations import check_annotations, parameter_span
 from pypto.elaborate.calls import call_value
 from pypto.elaborate.captures import CapturedRead
+from pypto.elaborate.checking import check
 from pypto.elaborate.diagnostics import Decide, NeedValue, TooMany
 from pypto.elaborate.expressions import EXPRESSIONS
 from pypto.elaborate.machine import Context, Frame, Rebinding
 from pypto.elaborate.parse import ParsedFunction, parse
 from pypto.elaborate.source import KernelSource
 from pypto.elaborate.statements import STATEMENTS, ReturnSignal, execute
-from pypto.elaborate.syntax import check
 from pypto.elaborate.values import Item, Known, Scalar
 from pypto.error import Diagnostic, ParserError, Span, VerifyError, raise_diagnostics
 from pypto.ir.expr import Expr, Symbol, apply, const

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import types
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -32,10 +33,9 @@ def call_special(
     frame: Frame, callee: Known, positional: Arguments, keyword: Keywords, span: Span
 ) -> Item | None:
     """A call of one of the functions of this module; None for others and for plain values."""
-    try:
-        handler = _HANDLERS.get(callee.value)
-    except TypeError:  # not hashable
-        return None
+    if not isinstance(callee.value, types.BuiltinFunctionType | type):
+        return None  # looking it up would run its __hash__
+    handler = _HANDLERS.get(callee.value)
     if handler is None:
         return None
     frame.use(callee, span)

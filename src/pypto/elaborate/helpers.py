@@ -9,6 +9,7 @@ from dataclasses import replace
 from pypto.elaborate import values as v
 from pypto.elaborate.binding import bind_arguments
 from pypto.elaborate.captures import Path, Unreadable, path_text, step_value
+from pypto.elaborate.checking import check
 from pypto.elaborate.closures import own_names
 from pypto.elaborate.diagnostics import refuse
 from pypto.elaborate.inlining import check_depth, run
@@ -17,7 +18,6 @@ from pypto.elaborate.machine import Frame
 from pypto.elaborate.parse import ParsedFunction, parse
 from pypto.elaborate.scopes import Parameters
 from pypto.elaborate.source import KernelSource
-from pypto.elaborate.syntax import check
 from pypto.elaborate.tensors import Argument, check_format
 from pypto.elaborate.values import Closure, Item, Known
 from pypto.error import DtypeError, FeTypeError, PyptoError, ShapeError, Span

@@ -1,0 +1,70 @@
+"""Refused constructs of a function, found before anything is evaluated."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import libcst as cst
+
+from pypto.elaborate.names import normal
+from pypto.elaborate.parse import ParsedFunction, children
+from pypto.elaborate.syntax import FORMS, LAYOUT, REFUSED
+from pypto.error import Diagnostic, ParserError, UnsupportedSyntaxError
+
+__all__ = ["check"]
+
+
+def check(function: ParsedFunction, *, helper: bool = False) -> list[Diagnostic]:
+    """Every refused construct in the body of ``function``, a kernel or a helper.
+
+    A refused construct is reported once, without what stands inside it.
+    """
+    found = [] if helper else list(_head(function))
+    stack: list[cst.CSTNode] = [function.node.body]
+    while stack:
+        node = stack.pop()
+        name = type(node).__name__
+        refused = REFUSED.get(name)
+        if refused is not None:
+            found.append(_unsupported(refused.message, function, node, refused.help))
+            continue
+        found.extend(_special(function, node))
+        stack.extend(child for child in children(node) if _type(child) not in LAYOUT)
+    return found
+
+
+def _type(node: cst.CSTNode) -> str:
+    return type(node).__name__
+
+
+def _unsupported(
+    message: str, function: ParsedFunction, node: cst.CSTNode, help: str
+) -> Diagnostic:
+    span = function.span(node)
+    return Diagnostic(UnsupportedSyntaxError, "F00005", message, span, help=help)
+
+
+def _head(function: ParsedFunction) -> Iterator[Diagnostic]:
+    """Parameters that no call could fill one by one."""
+    parameters = function.node.params
+    for param, sign in ((parameters.star_arg, "*"), (parameters.star_kwarg, "**")):
+        if isinstance(param, cst.Param):
+            help = "list the parameters one by one, or pass a tuple or dict of constants"
+            message = f"a kernel cannot take {sign}{normal(param.name.value)}"
+            yield _unsupported(message, function, param.name, help)
+    if isinstance(function.node, cst.FunctionDef) and function.node.asynchronous is not None:
+        yield Diagnostic(
+            ParserError, "F00005", "an async function is no kernel", function.head,
+            help="write def, not async def",
+        )  # fmt: skip
+
+
+def _special(function: ParsedFunction, node: cst.CSTNode) -> Iterator[Diagnostic]:
+    """Forms of supported nodes that are refused all the same."""
+    form, place = None, node
+    if isinstance(node, cst.FunctionDef) and node.decorators:
+        form, place = FORMS["decorator"], node.decorators[0]
+    elif isinstance(node, cst.Raise) and node.exc is None:
+        form = FORMS["raise"]
+    if form is not None:
+        yield _unsupported(form.message, function, place, form.help)
