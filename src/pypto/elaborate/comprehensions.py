@@ -77,12 +77,17 @@ def _items(frame: Frame, node: cst.CompFor, iterated: Item) -> Iterator[Item]:
     span = frame.span(node.iter)
     items = None if is_tensor(iterated) else iterate(frame, iterated, span)
     if items is None:
+        help = "make a list of it outside the kernel: list(...)"
+        if isinstance(iterated, v.Loop):
+            help = "write a for statement: a loop on the device makes no list"
+        elif is_tensor(iterated):
+            help = "operations take the whole tensor"
         refuse(
             FeTypeError,
             "a comprehension runs over range(...), lists, tuples and dicts known at compile time",
             span,
             got=v.describe(iterated),
-            help="operations take the whole tensor" if is_tensor(iterated) else None,
+            help=help,
         )
     return items
 
