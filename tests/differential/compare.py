@@ -12,7 +12,7 @@ import torch
 
 from pypto import _options
 from pypto.elaborate import Elaboration, KernelSource, elaborate
-from pypto.error import PyptoError
+from pypto.error import PyptoError, PyptoGeneralError
 from pypto.ir.tensor_print import print_kernel
 from pypto.ir.verify import verify_tensor
 from pypto.runtime.arguments import classify
@@ -34,6 +34,14 @@ class Report:
     refused: Counter[str] = field(default_factory=Counter)
     wrong: list[str] = field(default_factory=list)
     kinds: Counter[str] = field(default_factory=Counter)  # of the programs that were run
+
+    def note(self, program: Program, values: Values, error: PyptoError) -> None:
+        """An error of the compiler: a refusal, or a defect that a verifier found."""
+        message = f"{type(error).__name__}: {error.diagnostics[0].message}"
+        if isinstance(error, PyptoGeneralError):
+            self.wrong.append(described(program, values, message))
+        else:
+            self.refused[message] += 1
 
     def __str__(self) -> str:
         lines = [
@@ -107,7 +115,7 @@ def check_front_end(program: Program, report: Report, calls: int = CALLS) -> Non
             try:
                 made = front_end(function, values)
             except PyptoError as error:
-                report.refused[summary(error)] += 1
+                report.note(program, values, error)
                 return
         want = expected(program, values)
         if want is None:
@@ -128,11 +136,6 @@ def check_front_end(program: Program, report: Report, calls: int = CALLS) -> Non
     report.kinds.update(program.kinds.keys())
 
 
-def summary(error: PyptoError) -> str:
-    """The first message of ``error``, without the names of one program."""
-    return f"{type(error).__name__}: {error.diagnostics[0].message}"
-
-
 # --- compiled kernels ---
 
 
@@ -147,7 +150,7 @@ def check_compiled(
         try:
             variant = batch.add(make_function(program.text, program.name), *program.arguments(0))
         except PyptoError as error:
-            report.refused[summary(error)] += 1
+            report.note(program, program.arguments(0), error)
             continue
         made.append((program, variant))
     if not made:

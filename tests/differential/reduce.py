@@ -1,19 +1,18 @@
 """Makes a program that shows a fault short: lines, blocks and operands are taken away.
 
-``python -m tests.differential.reduce SEED`` prints the shortest form of the program of
-this seed that is still wrong by its Tensor IR.
+``python -m tests.differential.reduce SEED`` prints a short form of the program of this seed of
+which the same becomes by its Tensor IR: a wrong result, a fault, a refusal.
 """
 
 from __future__ import annotations
 
 import ast
 import dataclasses
+import re
 import sys
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from pypto.error import PyptoError
-from tests.differential import interpreter
 from tests.differential.compare import Report, check_front_end, expected
 from tests.differential.generate import write
 from tests.differential.program import Program
@@ -84,24 +83,19 @@ def _printed(tree: ast.Module) -> str:
 
 
 def kind_of(program: Program) -> str | None:
-    """What is wrong by Tensor IR, in a word that stays the same while it is made shorter."""
+    """What becomes of ``program`` by Tensor IR, in words that do not hang on its names; None when
+    it agrees with torch."""
     report = Report()
     try:
         check_front_end(program, report)
-    except (
-        AssertionError,
-        PyptoError,
-        LookupError,
-        TypeError,
-        ValueError,
-        AttributeError,
-    ) as error:
-        if isinstance(error, interpreter.Fault):
-            return "fault"
+    except (ArithmeticError, AssertionError, AttributeError, LookupError, TypeError) as error:
         return f"crash: {type(error).__name__}"
+    if report.refused:
+        return "refused: " + re.sub(r"'[^']*'|[0-9]+", "...", next(iter(report.refused)))[:90]
     if not report.wrong:
         return None
-    return "fault" if report.wrong[0].startswith("fault") else "values"
+    first = report.wrong[0].split(":", 1)[0]
+    return first if first in ("fault", "PyptoGeneralError") else "values"
 
 
 def main() -> None:
@@ -110,12 +104,12 @@ def main() -> None:
     if kind is None:
         print("nothing is wrong")
         return
+    print(kind, flush=True)
     short = reduced(program, lambda candidate: kind_of(candidate) == kind)
-    report = Report()
-    print(kind)
     print(short.text)
+    report = Report()
     check_front_end(short, report)
-    print(*report.wrong)
+    print(*(report.wrong or report.refused))
 
 
 if __name__ == "__main__":

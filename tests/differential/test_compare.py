@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 import torch
 
+from pypto.error import Diagnostic, PyptoGeneralError, SourceText, Span
 from tests.differential import compare
 from tests.differential.compare import Report, check_compiled, check_front_end
 from tests.differential.program import HEADER, Parameter, Program
@@ -73,6 +74,18 @@ def test_refusals_are_counted() -> None:
     assert report.refused.total() == 1 and not report.calls
     assert "name 'q'" in next(iter(report.refused))
     assert "1 programs, 1 refused" in str(report)
+
+
+def test_what_a_verifier_finds_is_no_refusal(monkeypatch: pytest.MonkeyPatch) -> None:
+    place = Span(SourceText("k", "k.py", 1, ("def k(): ...",)), 1, 0, 1, 1)
+
+    def defect(*_: object) -> None:
+        raise PyptoGeneralError([Diagnostic(PyptoGeneralError, "F0FFFF", "Tensor IR: bad", place)])
+
+    monkeypatch.setattr(compare, "verify_tensor", defect)
+    report = Report()
+    check_front_end(GOOD, report)
+    assert report.wrong[0].startswith("PyptoGeneralError: Tensor IR: bad") and not report.refused
 
 
 def test_programs_without_a_defined_result_are_left_out() -> None:
