@@ -73,31 +73,58 @@ class Odd:
     def __new__(cls): return 3
 '''  # fmt: skip
 
-VALUES = {
-    "cfg.scale(1) * 100 + cfg.half * 10 + cfg.third": None,
-    "cfg.twice(4) + Config.twice(5) + cfg.make(2) + Config.make(3)": None,
-    "cfg(1) + bound(2) + part(3)": None,
-    "[layer.scale(1) for layer in LAYERS][1] * 10 + len(LAYERS)": None,
-    "sum(c.half for c in TABLE.values()) + TABLE['a'].n + TABLE.get('b').n": None,
-    "FUNCTIONS['double'](4) + FUNCTIONS.get('same')(5) + PAIR[0](6) + PAIR[1](7)": None,
-    "sum(f(3) for f in PAIR) + [f(2) for k, f in FUNCTIONS.items()][0] + late(2)": None,
-    "State(1).step(2).m + State(1).step(2).l + State(1, other=5).other + State(1).extra": None,
-    "frozen.area() + Frozen().area() + Frozen(n=2).n": None,
-    "P(4).a + P(4)[1] + P(b=7, a=1).b + len(P(1)) + sum(P(4)) + isinstance(P(1), tuple)": None,
-    "Mode(3).shifted() + Mode.A.value": None,
-    "Plain(4).double + len(Plain(1, 2, 3).more)": None,
-    "isinstance(Plain(1), Plain) + 2 * isinstance(State(1), Plain) + isinstance(late, Plain)": None,
-    "getattr(cfg, 'n') + getattr(cfg, 'zz', 4) + hasattr(cfg, 'n') * 10 + hasattr(cfg, 'zz')": None,
-    "hasattr(cfg, 'scale') + getattr(State(1), 'l') + hasattr(State(1), 'q') + hasattr(P(1), 'b')":
-        None,
-    "functools.partial(cfg.scale, by=3)(1) + functools.reduce(lambda a, b: a * b, [2, 3], 4)": None,
-    "sum(map(cfg.make, [1, 2])) + sum(filter(None, [0, 5])) + sum(map(max, [1, 5], [4, 2]))": None,
-    "max([3, -4], key=abs) + min(['aa', 'b'], key=len).count('b') + max([], default=7)": None,
-    "sorted([[2, 1], [1, 5]])[0][1] + sorted('bca', key=lambda c: -ord(c))[0].count('c')": None,
-    "next(v for v in range(3) if v) + next(iter([4])) + next(iter([]), 9)": None,
-    "callable(late) + 2 * callable(3) + 4 * callable(cfg) + 8 * callable(lambda: 1)": None,
-    "divmod(7, 2)[1] + bool([0]) + bool(0) + bool('a') + abs(-3) + round(2.6) + pow(2, 3)": None,
-}  # fmt: skip
+VALUES = [
+    "cfg.scale(1) * 100 + cfg.half * 10 + cfg.third",
+    "cfg.twice(4) + Config.twice(5) + cfg.make(2) + Config.make(3)",
+    "cfg(1) + bound(2) + part(3)",
+    "[layer.scale(1) for layer in LAYERS][1] * 10 + len(LAYERS)",
+    "sum(c.half for c in TABLE.values()) + TABLE['a'].n + TABLE.get('b').n",
+    "FUNCTIONS['double'](4) + FUNCTIONS.get('same')(5) + PAIR[0](6) + PAIR[1](7)",
+    "sum(f(3) for f in PAIR) + [f(2) for k, f in FUNCTIONS.items()][0] + late(2)",
+    "State(1).step(2).m + State(1).step(2).l + State(1, other=5).other + State(1).extra",
+    "frozen.area() + Frozen().area() + Frozen(n=2).n",
+    "P(4).a + P(4)[1] + P(b=7, a=1).b + len(P(1)) + sum(P(4)) + isinstance(P(1), tuple)",
+    "Mode(3).shifted() + Mode.A.value",
+    "Plain(4).double + len(Plain(1, 2, 3).more)",
+    "isinstance(Plain(1), Plain) + 2 * isinstance(State(1), Plain) + isinstance(late, Plain)",
+    "getattr(cfg, 'n') + getattr(cfg, 'zz', 4) + hasattr(cfg, 'n') * 10 + hasattr(cfg, 'zz')",
+    "hasattr(cfg, 'scale') + getattr(State(1), 'l') + hasattr(State(1), 'q') + hasattr(P(1), 'b')",
+    "functools.partial(cfg.scale, by=3)(1) + functools.reduce(lambda a, b: a * b, [2, 3], 4)",
+    "sum(map(cfg.make, [1, 2])) + sum(filter(None, [0, 5])) + sum(map(max, [1, 5], [4, 2]))",
+    "max([3, -4], key=abs) + min(['aa', 'b'], key=len).count('b') + max([], default=7)",
+    "sorted([[2, 1], [1, 5]])[0][1] + sorted('bca', key=lambda c: -ord(c))[0].count('c')",
+    "next(v for v in range(3) if v) + next(iter([4])) + next(iter([]), 9)",
+    "callable(late) + 2 * callable(3) + 4 * callable(cfg) + 8 * callable(lambda: 1)",
+    "(State(1) == State(1)) + 2 * (State(1) == State(2)) + 4 * (Plain(1) == Plain(1))",
+    "(lambda s: (s is s) + 2 * (s == s) + 4 * (s is Plain(1)) + 8 * (s != s))(Plain(1))",
+    "(lambda d: (d is d) + 2 * (d is {}))({})",
+    "divmod(7, 2)[1] + bool([0]) + bool(0) + bool('a') + abs(-3) + round(2.6) + pow(2, 3)",
+]  # fmt: skip
+
+
+NUMERICS = (
+    "import math, torch, numpy as np\n"
+    "DT, HALF = torch.float32, torch.float16\nNF, NI = np.float32(2.5), np.int64(3)\n"
+    "ND = np.dtype('float32')\n"
+)
+NUMBERS = [
+    "(DT == torch.float32) + 2 * (DT is HALF) + 4 * (DT in (HALF, DT)) + 8 * (DT != HALF)",
+    "(ND == np.float32) + 2 * (ND == np.int8)",
+    "{torch.float32: 3, torch.float16: 4}[HALF] + [5, 6, 7, 8][NI] + (1, 2, 3, 4)[NI - 1]",
+    "round(NF) + int(NF) + abs(-NI) + math.floor(NF) + NI // 2 + divmod(NI, 2)[0] + NI.item()",
+    "sum(range(NI)) + DT.itemsize + DT.is_floating_point + ND.itemsize",
+    "torch.finfo(HALF).max + np.iinfo(np.int8).max + torch.iinfo(torch.int8).bits",
+    "len(f'{DT} {NF:.2f}') + len(str(NI)) + isinstance(NI, np.integer) + isinstance(NF, float)",
+]
+
+
+@pytest.mark.parametrize("expression", NUMBERS)
+def test_numbers_and_dtypes_of_numpy_and_torch(shop: Workshop, expression: str) -> None:
+    names: dict[str, Any] = {}
+    exec(NUMERICS, names)
+    wanted = int(eval(expression, names))
+    made = shop.run(NUMERICS + body(f"n = int({expression})", "o[:] = x + n"))
+    assert f" add %0, {wanted} :" in print_kernel(made.kernel)
 
 
 @pytest.mark.parametrize("expression", VALUES)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import enum
 import operator
 from collections.abc import Callable
@@ -14,6 +15,7 @@ from pypto.elaborate import values as v
 from pypto.elaborate.diagnostics import Poisoned, refuse
 from pypto.elaborate.iteration import MAX_LENGTH, items_of, iterate
 from pypto.elaborate.machine import Frame
+from pypto.elaborate.numerics import is_dtype
 from pypto.elaborate.scalars import as_number, dict_of, from_python, number, python_call
 from pypto.elaborate.tensors import apply_operation
 from pypto.elaborate.values import Item, Known, Mapping, Scalar, Sequence, is_tensor, scalar
@@ -328,12 +330,15 @@ def compare(frame: Frame, sign: cst.BaseCompOp, a: Item, b: Item, node: cst.CSTN
     left, right = operand(frame, a, span), operand(frame, b, span)
     if left is not None and right is not None and (isinstance(a, Scalar) or isinstance(b, Scalar)):
         return scalar(apply(op, as_number(left), as_number(right)))
+    if isinstance(a, v.Instance) and isinstance(b, v.Instance) and symbol in ("==", "!="):
+        a, b = _comparable(a, b, span)
     if isinstance(a, Sequence) or isinstance(b, Sequence):
         equal = _sequences_equal(frame, a, b, node)
         if equal is not None and symbol in ("==", "!="):
             return equal if symbol == "==" else unary(frame, cst.Not, equal, node)
     x, y = frame.python(a, span, "a comparison"), frame.python(b, span, "a comparison")
-    if symbol not in ("==", "!=") or not isinstance(x, type) or not isinstance(y, type):
+    described = all(isinstance(value, type) or is_dtype(value) for value in (x, y))
+    if symbol not in ("==", "!=") or not described:
         _check_plain(frame, f"the comparison {symbol}", span, (x, a), (y, b))
     return Known(python_call(function, span, x, y))
 
@@ -346,9 +351,11 @@ def _same(frame: Frame, a: Item, b: Item, span: Span) -> bool:
             return x is y
         if isinstance(x, enum.Enum | type) or isinstance(y, enum.Enum | type):
             return x is y
+        if is_dtype(x) or is_dtype(y):
+            return x is y
     elif any(isinstance(item, Known) and item.value is None for item in (a, b)):
         return False
-    elif is_tensor(a) and is_tensor(b):
+    elif (is_tensor(a) and is_tensor(b)) or isinstance(a, _MADE) or isinstance(b, _MADE):
         return a is b
     refuse(
         FeError,
@@ -356,6 +363,25 @@ def _same(frame: Frame, a: Item, b: Item, span: Span) -> bool:
         span,
         help="write ==, or compare with None, True, False or an enum member",
     )
+
+
+_MADE = (Mapping, v.Set, v.Instance, v.Closure)  # one object each, whatever names lead to it
+
+
+def _comparable(a: v.Instance, b: v.Instance, span: Span) -> tuple[Item, Item]:
+    """What the ``==`` of two objects compares."""
+    equal = next(vars(base)["__eq__"] for base in a.cls.__mro__ if "__eq__" in vars(base))
+    if equal is object.__eq__:
+        return Known(a is b), Known(True)
+    parameters = vars(a.cls).get("__dataclass_params__")
+    if parameters is None or not parameters.eq or a.cls is not b.cls:
+        refuse(
+            FeTypeError, f"the == of the class {a.cls.__name__} runs its code", span,
+            help="compare the attributes",
+        )  # fmt: skip
+    names = [f.name for f in dataclasses.fields(a.cls) if f.compare and f.name in a.fields]
+    left = Sequence([a.fields[name] for name in names], False)
+    return left, Sequence([b.fields[name] for name in names if name in b.fields], False)
 
 
 def _contains(frame: Frame, container: Item, item: Item, node: cst.CSTNode) -> Item:

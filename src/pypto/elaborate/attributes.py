@@ -12,6 +12,7 @@ from pypto.elaborate.captures import ABSENT, CapturedRead, Unreadable, method_ki
 from pypto.elaborate.diagnostics import refuse
 from pypto.elaborate.machine import Frame
 from pypto.elaborate.methods import has_method, refuse_method
+from pypto.elaborate.numerics import attribute_of_numeric
 from pypto.elaborate.objects import behaviour, instance_attribute
 from pypto.elaborate.tensors import has_tensor_attribute, tensor_attribute
 from pypto.elaborate.values import Instance, Item, Known, Method, Scalar, Sequence
@@ -41,6 +42,8 @@ def attribute(frame: Frame, owner: Item, name: str, span: Span) -> Item:
         refuse(FeError, f"{v.describe(owner)} has no attribute '{name}'", span, code="F00007")
     if _is_own(owner.value):
         return _own_attribute(frame, owner, name, span)
+    if attribute_of_numeric(owner.value, name):
+        return Known(getattr(frame.use(owner, span), name))
     try:
         found = behaviour(frame, owner, name, span)
         return frame.step(owner, ("attr", name), span) if found is None else found

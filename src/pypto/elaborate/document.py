@@ -36,10 +36,10 @@ Built-ins that run while compiling: `abs`, `all`, `any`, `ascii`, `bin`, `bool`,
 `callable`, `chr`, `complex`, `dict`, `divmod`, `enumerate`, `filter`, `float`, `format`,
 `frozenset`, `getattr`, `hasattr`, `hex`, `int`, `isinstance`, `iter`, `len`, `list`, `map`, `max`,
 `min`, `next`, `oct`, `ord`, `pow`, `print`, `range`, `repr`, `reversed`, `round`, `set`, `slice`,
-`sorted`, `str`, `sum`, `tuple` and `zip`, the functions of `math`, `cmath` and `operator`, and
-`functools.partial` and `functools.reduce`. `abs`, `min`, `max`, `sum`, `any`, `all`, `divmod`,
-`int`, `float` and `bool` also take run-time numbers. `print` shows values that are known while
-compiling, once for each compilation.
+`sorted`, `str`, `sum`, `tuple` and `zip`, the functions of `math`, `cmath` and `operator`,
+`functools.partial`, `functools.reduce`, `finfo` and `iinfo` of torch and NumPy. `abs`, `min`,
+`max`, `sum`, `any`, `all`, `divmod`, `int`, `float` and `bool` also take run-time numbers. `print`
+shows values that are known while compiling, once for each compilation.
 
 Helpers are functions and lambdas with Python source, nested ones, methods, properties, class and
 static methods of objects and classes from outside, and what `functools.partial` or

@@ -15,7 +15,7 @@ from pypto.elaborate.diagnostics import Poisoned, refuse
 from pypto.elaborate.iteration import part_at, read_outline
 from pypto.elaborate.machine import Frame
 from pypto.elaborate.purity import METHODS, MUTATORS
-from pypto.elaborate.scalars import from_python, part_of, python_call
+from pypto.elaborate.scalars import from_python, number, part_of, python_call
 from pypto.elaborate.tensors import Argument, apply_operation, write
 from pypto.elaborate.values import Item, Known, Mapping, Method, Sequence, Set, View
 from pypto.error import FeError, FeNotImplementedError, FeTypeError, Span
@@ -34,6 +34,8 @@ def has_method(item: Item, name: str) -> bool:
         return False
     if name in MUTATORS and isinstance(item.value, list | dict | set):
         return True
+    if name == "item" and type(item.value).__module__ == "numpy":
+        return number(item) is not None
     return any(isinstance(item.value, kind) and name in names for kind, names in METHODS.items())
 
 

@@ -11,6 +11,7 @@ import sys
 import types
 
 from pypto.elaborate.advice import for_function
+from pypto.elaborate.numerics import DESCRIBING
 
 __all__ = ["METHODS", "MUTATORS", "SYMBOLIC", "is_foreign", "is_pure", "why_impure"]
 
@@ -78,6 +79,8 @@ def is_pure(function: object) -> bool:
         return True
     if isinstance(function, types.BuiltinFunctionType):
         return function.__module__ in _PURE_MODULES
+    if isinstance(function, type) and function.__name__ in DESCRIBING:
+        return function.__module__.partition(".")[0] in ("numpy", "torch")
     return False
 
 

@@ -11,6 +11,7 @@ from pypto.elaborate.captures import Unreadable, path_text
 from pypto.elaborate.diagnostics import refuse
 from pypto.elaborate.iteration import parts_of
 from pypto.elaborate.machine import Frame
+from pypto.elaborate.numerics import plain_index
 from pypto.elaborate.regions import part_at, tensor_key
 from pypto.elaborate.scalars import part_of, python_call
 from pypto.elaborate.values import Item, Known, Mapping, Sequence, is_tensor
@@ -115,7 +116,7 @@ def key_of(frame: Frame, node: cst.Subscript) -> Any:
     for each in node.slice:
         part = each.slice
         if isinstance(part, cst.Index):
-            index = frame.known(part.value, "an index")
+            index = plain_index(frame.known(part.value, "an index"))
             if part.star == "*":
                 starred = True
                 parts += python_call(list, frame.span(part.value), index)
