@@ -13,6 +13,7 @@ from pypto.elaborate.containers import refuse_outside, refuse_shape_change
 from pypto.elaborate.diagnostics import Poisoned, refuse
 from pypto.elaborate.iteration import items_of
 from pypto.elaborate.machine import Frame, Rebinding, identifier
+from pypto.elaborate.mutation import check_change
 from pypto.elaborate.regions import TensorKey, place_at
 from pypto.elaborate.scalars import python_call
 from pypto.elaborate.subscripts import key_behind
@@ -75,6 +76,7 @@ def assign(frame: Frame, target: cst.CSTNode, item: Item, source: Span) -> None:
 def store_attribute(frame: Frame, target: cst.Attribute, owner: Item, item: Item) -> None:
     """``owner.name = item``, where ``target`` is the text of the left side."""
     if isinstance(owner, v.Instance):
+        check_change(frame, owner, frame.span(target))
         _set_attribute(owner, identifier(target.attr), item, frame.span(target))
         return
     refuse(
@@ -156,6 +158,7 @@ def store(
     if is_tensor(owner):
         _store_tensor(frame, target, owner, key, item)
     elif isinstance(owner, v.Mapping):
+        check_change(frame, owner, span)
         python_call(hash, span, key)
         owner.items[key] = item
     elif isinstance(owner, Sequence) and owner.mutable:
@@ -168,6 +171,7 @@ def store(
             )  # fmt: skip
         if not isinstance(key, int) or not -len(owner.items) <= key < len(owner.items):
             refuse(FeValueError, f"index {key!r} is outside a list of {len(owner.items)}", span)
+        check_change(frame, owner, span)
         owner.items[key] = item
     elif isinstance(owner, Known) and owner.origin is not None:
         refuse_outside(owner.origin, span)

@@ -21,6 +21,7 @@ from pypto.elaborate.diagnostics import refuse
 from pypto.elaborate.iteration import MAX_LENGTH, items_of
 from pypto.elaborate.machine import Frame, Replaced, identifier
 from pypto.elaborate.methods import refuse_shape_change
+from pypto.elaborate.mutation import check_change
 from pypto.elaborate.scalars import dict_of
 from pypto.elaborate.subscripts import element, key_behind
 from pypto.elaborate.tensors import write
@@ -115,6 +116,7 @@ def _change_list(frame: Frame, node: cst.AugAssign, old: Sequence, value: Item) 
     span = frame.span(node)
     if old.shape:
         refuse_shape_change(span)
+    check_change(frame, old, span)
     if isinstance(node.operator, cst.AddAssign):
         more = None if is_tensor(value) else items_of(frame, value, frame.span(node.value))
         if more is None:
@@ -140,6 +142,7 @@ def _update(frame: Frame, node: cst.AugAssign, old: Mapping, value: Item) -> Non
             FeTypeError, "only a dict can be merged into a dict", frame.span(node),
             got=v.describe(value),
         )  # fmt: skip
+    check_change(frame, old, frame.span(node))
     old.items.update(more)
 
 

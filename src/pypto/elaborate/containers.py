@@ -11,6 +11,7 @@ from pypto.elaborate.captures import Path, path_text
 from pypto.elaborate.diagnostics import refuse
 from pypto.elaborate.iteration import items_of
 from pypto.elaborate.machine import Frame
+from pypto.elaborate.mutation import check_change
 from pypto.elaborate.ordering import order_of
 from pypto.elaborate.purity import METHODS, MUTATORS
 from pypto.elaborate.scalars import from_python, python_call
@@ -59,6 +60,8 @@ def container_method(
     elif not isinstance(receiver, Sequence) or name != "sort":
         key, (_, place) = next(iter(keyword.items()))
         refuse(FeTypeError, f"{name} has no parameter '{key}'", place)
+    if name in MUTATORS:
+        check_change(frame, receiver, span)
     if isinstance(receiver, Set):
         return _set_method(frame, receiver, name, positional, span)
     low, high = (_LIST if isinstance(receiver, Sequence) else _DICT)[name]
@@ -219,6 +222,7 @@ def change_set(frame: Frame, receiver: Set, sign: type, value: Item, span: Span)
     """``receiver |= value`` and its like; False for operators that change no set."""
     if sign not in _CHANGES:
         return False
+    check_change(frame, receiver, span)
     python_call(_CHANGES[sign], span, receiver.items, frame.python(value, span, "a set"))
     return True
 

@@ -10,6 +10,7 @@ from pypto.elaborate import values as v
 from pypto.elaborate.containers import refuse_outside, refuse_shape_change
 from pypto.elaborate.diagnostics import refuse
 from pypto.elaborate.machine import Frame, identifier
+from pypto.elaborate.mutation import check_change
 from pypto.elaborate.scalars import python_call
 from pypto.elaborate.subscripts import key_of
 from pypto.elaborate.values import Known, Mapping, Sequence
@@ -47,6 +48,7 @@ def _delete_item(frame: Frame, target: cst.Subscript) -> None:
     if isinstance(owner, Mapping) or (isinstance(owner, Sequence) and owner.mutable):
         if isinstance(owner, Sequence) and owner.shape:
             refuse_shape_change(span)
+        check_change(frame, owner, span)
         python_call(operator.delitem, span, owner.items, key_of(frame, target))
         return
     if isinstance(owner, Known) and owner.origin is not None:

@@ -16,6 +16,7 @@ from pypto.elaborate.diagnostics import refuse
 from pypto.elaborate.intrinsics import refuse_tensor
 from pypto.elaborate.iteration import deeper, iterate
 from pypto.elaborate.machine import Argument, Frame
+from pypto.elaborate.mutation import check_change
 from pypto.elaborate.ordering import order_of
 from pypto.elaborate.printing import print_values
 from pypto.elaborate.scalars import as_number, python_call
@@ -227,6 +228,7 @@ def _next(frame: Frame, positional: Arguments, keyword: Keywords, span: Span) ->
             FeTypeError, "next needs an iterator", place, got=v.describe(item),
             help="make one: iter(...)",
         )  # fmt: skip
+    check_change(frame, item, span)
     for found in item.source:
         return found
     if len(positional) == 2:

@@ -13,6 +13,7 @@ from pypto.elaborate import values as v
 from pypto.elaborate.diagnostics import refuse
 from pypto.elaborate.digests import LIMIT, Undigestible, digest
 from pypto.elaborate.machine import Frame
+from pypto.elaborate.mutation import check_change
 from pypto.elaborate.scalars import python_call
 from pypto.elaborate.values import Cursor, Item, Known, Mapping, Sequence, View
 from pypto.error import FeValueError, Span
@@ -45,6 +46,7 @@ def items_of(frame: Frame, item: Item, span: Span) -> list[Item] | None:
 def iterate(frame: Frame, item: Item, span: Span) -> Iterator[Item] | None:
     """Python's ``iter(item)``: follows changes of a list on the way; None for no iterable."""
     if isinstance(item, Cursor):
+        check_change(frame, item, span)  # it is used up
         return item.source
     if isinstance(item, Sequence):
         return iter(item.items)

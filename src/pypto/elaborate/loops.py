@@ -14,6 +14,7 @@ from pypto.elaborate.blocks import OpenFor
 from pypto.elaborate.carrying import Carrier
 from pypto.elaborate.diagnostics import Poisoned, refuse
 from pypto.elaborate.machine import Frame, identifier
+from pypto.elaborate.mutation import objects_held
 from pypto.elaborate.scalars import as_number
 from pypto.elaborate.values import Item, Loop, Scalar
 from pypto.error import FeTypeError, FeValueError, Span
@@ -126,7 +127,7 @@ def run_loop(
     )  # fmt: skip
     frame.context.loops += 1
     carrier = Carrier(frame, draft, frame.context.loops)
-    with builder.inside(inner):
+    with objects_held(frame), builder.inside(inner):
         carrier.start([*dict.fromkeys(assigned)])
         assign(frame, node.target, Scalar(index), frame.span(node.iter))
         body()

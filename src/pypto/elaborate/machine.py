@@ -87,6 +87,7 @@ class Context:
     axes: dict[str, Symbol] = field(default_factory=dict)  # named dynamic axes
     steps: int = 0  # iterations of unrolled loops, and calls of functions
     active: dict[object, list[Path]] = field(default_factory=dict)  # calls: function -> origins
+    fixed: list[dict[int, Item]] = field(default_factory=list)  # see `mutation`, by region
     endless: set[object] = field(default_factory=set)  # functions that call themselves too deeply
     loops: int = 0  # run-time loops so far
     decided: Mapping[tuple[object, ...], str] = field(default_factory=dict)  # see `carrying`
