@@ -106,21 +106,21 @@ def test_specialised_where_python_needs_the_value(shop: Workshop, expression: st
 
 
 def test_a_specialised_parameter_is_a_constant(shop: Workshop) -> None:
-    made = shop.run(HEAD + "    if n > 1: o[:] = pypto.sum(x, -1) * f\n", n=2, f=1.5)
+    made = shop.run(HEAD + "    o[:] = pypto.sum(x, -1) * f + [1, 2, 3][n]\n", n=2, f=1.5)
     kinds = [(p.name, p.kind, p.value) for p in made.kernel.params[2:]]
     assert kinds == [("n", "constant", 2), ("f", "float", None)]
 
 
-def test_a_condition_on_a_dynamic_size_is_refused(shop: Workshop) -> None:
-    text = HEAD + "    if x.shape[0] > 3: pass\n    o[:] = pypto.sum(x, -1)\n"
+def test_an_index_by_a_dynamic_size_is_refused(shop: Workshop) -> None:
+    text = HEAD + "    [1, 2][x.shape[0]]\n    o[:] = pypto.sum(x, -1)\n"
     assert shop.message(text) == (
-        "ErrCode: F00005  a condition needs a value that is known at compile time\n"
+        "ErrCode: F00005  an index needs a value that is known at compile time\n"
         "  expected  a Python value\n"
-        "  got       x.shape[0] > 3, which depends on the dynamic size x.shape[0]\n"
-        "  --> k.py:4:8\n"
+        "  got       x.shape[0], which depends on the dynamic size x.shape[0]\n"
+        "  --> k.py:4:12\n"
         "  3 | def k(x: T([pypto.DYNAMIC, 8], FP32), o: T([8], FP32), n: int, f: float):\n"
-        "  4 |     if x.shape[0] > 3: pass\n"
-        "    |        ^^^^^^^^^^^^^^\n"
+        "  4 |     [1, 2][x.shape[0]]\n"
+        "    |            ^^^^^^^^^^\n"
         "  help: annotate that axis with a number or pypto.STATIC"
     )
 

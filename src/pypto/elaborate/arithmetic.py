@@ -12,6 +12,7 @@ import libcst as cst
 
 from pypto.elaborate import advice
 from pypto.elaborate import values as v
+from pypto.elaborate.branches import choose
 from pypto.elaborate.diagnostics import Poisoned, refuse
 from pypto.elaborate.iteration import MAX_LENGTH, items_of, iterate
 from pypto.elaborate.machine import Frame
@@ -300,15 +301,15 @@ def boolean(frame: Frame, node: cst.BooleanOperation) -> Item:
     span = frame.span(node.left)
     if not isinstance(first, Scalar):
         return first if truth(frame, first, span) is not is_and else frame.evaluate(node.right)
-    second = frame.evaluate(node.right)
-    a, b = first.expr, operand(frame, second, frame.span(node.right))
-    if b is None:
-        return first if truth(frame, first, span) is not is_and else second
-    if a.kind == b.kind == "bool":
-        return scalar(apply("and" if is_and else "or", a, b))
-    if a.kind != b.kind:
-        return first if truth(frame, first, span) is not is_and else second
-    return scalar(apply("select", a, b, a) if is_and else apply("select", a, a, b))
+
+    def one(a: Expr, b: Expr) -> Expr:
+        if a.kind == b.kind == "bool":
+            return apply("and", b, a) if is_and else apply("or", a, b)
+        return apply("select", first.expr, a, b)
+
+    sides = (lambda: frame.evaluate(node.right), lambda: first)
+    then, other = sides if is_and else sides[::-1]
+    return choose(frame, first.expr, span, then, other, one)
 
 
 # --- comparisons ---

@@ -105,7 +105,15 @@ Draft: TypeAlias = Simple | LoadScalar | OpenFor | OpenIf
 
 def finish(block: Block) -> tuple[Statement, ...]:
     """The statements of a block that gets no more."""
-    return tuple(_finished(draft) for draft in (*block.first, *block.body))
+    drafts = (*block.first, *block.body)
+    return tuple(_finished(draft) for draft in drafts if not _is_empty(draft))
+
+
+def _is_empty(draft: Draft) -> bool:
+    """Whether a branch says nothing."""
+    if not isinstance(draft, OpenIf) or draft.merges:
+        return False
+    return all(map(_is_empty, (*draft.then.body, *draft.other.body)))
 
 
 def _finished(draft: Draft) -> Statement:

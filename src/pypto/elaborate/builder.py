@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 
-from pypto.elaborate.blocks import Block, Draft, finish
+from pypto.elaborate.blocks import Block, Draft, OpenFor, finish
 from pypto.elaborate.diagnostics import refuse
 from pypto.elaborate.values import Part, Tensor
 from pypto.error import DtypeError, FeValueError, ShapeError, Span
@@ -96,6 +96,7 @@ class Builder:
     held: dict[Value, list[tuple[Buffer, Block]]] = field(default_factory=dict)  # see `kept`
     count: int = 0  # values
     variables: int = 0
+    loops: dict[Variable, OpenFor] = field(default_factory=dict)  # by their indices
     origins: dict[Variable, tuple[str, Span]] = field(default_factory=dict)
     statements: int = 0
 

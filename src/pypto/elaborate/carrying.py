@@ -14,6 +14,7 @@ from typing import NoReturn
 from pypto.elaborate import values as v
 from pypto.elaborate.blocks import OpenFor, behind, in_front
 from pypto.elaborate.diagnostics import Decide, Poisoned, refuse
+from pypto.elaborate.exits import RETURN, VALUE
 from pypto.elaborate.joining import as_kind, common_kind, in_words, same, settled
 from pypto.elaborate.machine import Frame
 from pypto.elaborate.scalars import number
@@ -34,6 +35,7 @@ class _Name:
 
     label: str
     before: Item | None
+    free: bool = False  # without a value before the loop it may have any
     unwritten: bool = False  # a local tensor that holds nothing yet
     deferred: Deferred | None = None  # what it has at the start of the body
     variable: Variable | None = None  # a number that was read there
@@ -51,17 +53,29 @@ class Carrier:
     number: int
     names: dict[str, _Name] = field(default_factory=dict)
     wrong: dict[tuple[object, ...], str] = field(default_factory=dict)  # guesses
+    closed: bool = False
 
     def start(self, assigned: list[str]) -> None:
         """Inside the body: names that have a value before the loop get a deferred one."""
         for label in assigned:
             before = self.frame.locals.get(label)
             builder = self.frame.context.builder
-            name = _Name(label, before, builder.holds_nothing(before))
+            name = _Name(label, before, unwritten=builder.holds_nothing(before))
             self.names[label] = name
             if name.before is not None:
                 name.deferred = Deferred(lambda span, name=name: self._enter(name, span))  # type: ignore[misc]
                 self.frame.locals[label] = name.deferred
+
+    def ends(self, away: Expr) -> None:
+        """The loop ends where ``away`` is true at the end of an iteration."""
+        builder, draft = self.frame.context.builder, self.draft
+        what = "whether control leaves the loop"
+        inner = builder.variable("left", "bool", draft.body, what, draft.span)
+        result = builder.variable("left", "bool", draft.around, what, draft.span)
+        draft.until = Carried(inner, const(False), away, result)
+        if RETURN in self.frame.locals:
+            self.names[RETURN] = _Name(RETURN, Known(False))
+            self.names[VALUE] = _Name(VALUE, None, free=True)
 
     def end(self) -> None:
         """Behind the loop: each name gets its value there."""
@@ -73,7 +87,14 @@ class Carrier:
                 behind[label] = item
         if self.wrong:
             raise Decide(self.wrong)
+        self.closed = True
         self.frame.locals.update(behind)
+
+    def _correct(self, label: str, decision: str) -> None:
+        """A guess was wrong: read the kernel again, once all of this loop's are known."""
+        self.wrong[self.number, label] = decision
+        if self.closed:
+            raise Decide(self.wrong)
 
     def _decided(self, name: _Name) -> str | None:
         return self.frame.context.decided.get((self.number, name.label))
@@ -137,21 +158,23 @@ class Carrier:
             return None if name.before is None else self._gone(name)
         if not read:
             return Deferred(lambda span: self._join(name, last, span))
-        place = self.draft.span
-        if name.variable is None and name.buffer is None and not name.parts:
-            self._changed(name, last, place)
-            return name.before
-        return self._join(name, last, place)
+        return self._join(name, last, self.draft.span)
 
     def _join(self, name: _Name, last: Item, span: Span) -> Item:
         """The value behind the loop of a name that has ``last`` at the end of an iteration."""
         last = last.settle(span) if isinstance(last, Deferred) else last
         if isinstance(last, v.Poison) or isinstance(name.before, v.Poison):
             return v.POISON
+        if name.deferred is not None and name.deferred.found is not None:
+            if name.variable is None and name.buffer is None and not name.parts:
+                if same(last, name.before):
+                    return last
+                self._changed(name, last, self.draft.span)
+                return last
         if isinstance(name.before, Deferred):
             name.before = name.before.settle(span)
         before: Item | None = name.before
-        if before is None and not self._runs():
+        if before is None and not (self._runs() or name.free):
             self._refuse_unset(name, last, span)
         final = number(last)
         if final is not None:
@@ -177,7 +200,7 @@ class Carrier:
         if inner is not None:
             kind = max(kind, inner.kind, key=("bool", "int", "float").index)
             if kind != inner.kind:
-                self.wrong[self.number, name.label] = kind
+                self._correct(name.label, kind)
                 return Scalar(inner)
         else:
             inner = self._variable(name, kind)
@@ -225,7 +248,7 @@ class Carrier:
                 return size
             part = _Name(f"{name.label}.valid[{axis}]", None if old is None else v.scalar(old))
             if entered:
-                self.wrong[self.number, part.label] = "int"
+                self._correct(part.label, "int")
                 return size
         joined = number(self._join_number(part, size, v.scalar(size), span))
         assert joined is not None
@@ -262,7 +285,7 @@ class Carrier:
         """The body has read ``name`` as if the loop left it alone."""
         before = settled(name.before)
         if v.is_tensor(before) and v.is_tensor(last) and _fits(before.type, last.type):
-            self.wrong[self.number, name.label] = "carried"
+            self._correct(name.label, "carried")
             return
         if not isinstance(last, v.Poison):
             self._refuse_types(name, last, span)
@@ -315,7 +338,7 @@ def _named(item: Item) -> bool:
 
 
 def _identifier(label: str) -> str:
-    return label.partition("[")[0]
+    return label.partition("[")[0].strip("<>")
 
 
 def _sized(type: TensorType, sizes: list[Expr]) -> TensorType:

@@ -13,11 +13,12 @@ from pypto.elaborate.calls import call_value
 from pypto.elaborate.captures import CapturedRead
 from pypto.elaborate.checking import check
 from pypto.elaborate.diagnostics import Decide, NeedValue, TooMany
+from pypto.elaborate.exits import ExitSignal
 from pypto.elaborate.expressions import EXPRESSIONS
 from pypto.elaborate.machine import Context, Frame, Rebinding
 from pypto.elaborate.parse import ParsedFunction, parse
 from pypto.elaborate.source import KernelSource
-from pypto.elaborate.statements import STATEMENTS, ReturnSignal, execute
+from pypto.elaborate.statements import STATEMENTS, execute
 from pypto.elaborate.values import Item, Known, Scalar
 from pypto.error import Diagnostic, ParserError, Span, VerifyError, raise_diagnostics
 from pypto.ir.expr import Expr, Symbol, apply, const
@@ -104,7 +105,7 @@ def _run(
     buffers = {name: item for name, item in items.items() if isinstance(item, Buffer)}
     try:
         execute(frame, kernel.node.body)
-    except ReturnSignal:
+    except ExitSignal:
         pass  # a bare return ends the kernel
     _check_skipped(context)
     _check_outputs(context, kernel, buffers)

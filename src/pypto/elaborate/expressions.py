@@ -11,8 +11,9 @@ import libcst as cst
 
 from pypto.elaborate import advice
 from pypto.elaborate import values as v
-from pypto.elaborate.arithmetic import binary, boolean, compare, operand, truth, unary
+from pypto.elaborate.arithmetic import binary, boolean, compare, truth, unary
 from pypto.elaborate.attributes import attribute
+from pypto.elaborate.branches import choose
 from pypto.elaborate.calls import evaluate_call
 from pypto.elaborate.closures import make_lambda
 from pypto.elaborate.comprehensions import (
@@ -27,7 +28,7 @@ from pypto.elaborate.iteration import items_of
 from pypto.elaborate.machine import Evaluate, Frame, identifier
 from pypto.elaborate.names import normal
 from pypto.elaborate.printing import value_with_text
-from pypto.elaborate.scalars import as_number, python_call
+from pypto.elaborate.scalars import python_call
 from pypto.elaborate.subscripts import evaluate_subscript
 from pypto.elaborate.values import Item, Known, Mapping, Scalar, Sequence, scalar
 from pypto.error import FeNameError, FeTypeError
@@ -166,15 +167,8 @@ def _ternary(frame: Frame, node: cst.IfExp) -> Item:
     span = frame.span(node.test)
     if not isinstance(test, Scalar):
         return frame.evaluate(node.body if truth(frame, test, span) else node.orelse)
-    then, other = frame.evaluate(node.body), frame.evaluate(node.orelse)
-    a = operand(frame, then, frame.span(node.body))
-    b = operand(frame, other, frame.span(node.orelse))
-    if a is not None and b is not None and a.kind == b.kind:
-        condition = test.expr
-        if condition.kind != "bool":
-            condition = apply("ne", as_number(condition), 0)
-        return scalar(apply("select", condition, a, b))
-    return then if truth(frame, test, span) else other
+    sides = (lambda: frame.evaluate(node.body), lambda: frame.evaluate(node.orelse))
+    return choose(frame, test.expr, span, *sides)
 
 
 # --- containers ---

@@ -8,9 +8,11 @@ from typing import cast
 import libcst as cst
 
 from pypto.elaborate import values as v
+from pypto.elaborate.branches import unless
 from pypto.elaborate.diagnostics import Poisoned, refuse
+from pypto.elaborate.exits import VALUE, LeftSignal, ReturnSignal, left
 from pypto.elaborate.machine import Frame
-from pypto.elaborate.statements import ReturnSignal, execute
+from pypto.elaborate.statements import execute
 from pypto.elaborate.values import Item, Known
 from pypto.error import FeError, PyptoError, Span
 
@@ -51,6 +53,7 @@ def run(inner: Frame, body: cst.CSTNode) -> Item:
     """The value that the function of ``inner`` returns."""
     active = inner.context.active.setdefault(inner.identity, [])
     active.append(inner.origin)
+    span = inner.call_span or inner.span(body)
     try:
         if isinstance(body, cst.BaseExpression):
             return _lambda(inner, body)
@@ -59,9 +62,30 @@ def run(inner: Frame, body: cst.CSTNode) -> Item:
         if isinstance(signal.item, v.Poison):
             raise Poisoned from None
         return signal.item
+    except LeftSignal:
+        return _returned(inner, span)
     finally:
         active.pop()
-    return Known(None)
+    away = left(inner, span)
+    if away is None:
+        return Known(None)
+    unless(inner, away, span, lambda: _return_none(inner))
+    return _returned(inner, span)
+
+
+def _return_none(inner: Frame) -> None:
+    """The end of the function, where no return statement was reached."""
+    inner.locals[VALUE] = Known(None)
+
+
+def _returned(inner: Frame, span: Span) -> Item:
+    """The value that return statements under run-time conditions have left."""
+    item = inner.locals[VALUE]
+    if isinstance(item, v.Deferred):
+        item = item.settle(span)
+    if isinstance(item, v.Poison):
+        raise Poisoned
+    return item
 
 
 def _lambda(inner: Frame, body: cst.BaseExpression) -> Item:

@@ -11,7 +11,7 @@ from pypto.elaborate import values as v
 from pypto.elaborate.arithmetic import operand
 from pypto.elaborate.diagnostics import refuse
 from pypto.elaborate.iteration import items_of, iterator, read_outline
-from pypto.elaborate.loops import make_loop
+from pypto.elaborate.loops import at_bound, make_loop
 from pypto.elaborate.machine import Frame
 from pypto.elaborate.purity import SYMBOLIC
 from pypto.elaborate.scalars import as_number, from_python, number, python_call
@@ -62,6 +62,9 @@ def call_builtin(
         return Known(None)
     if function is builtin.loop or function is builtin.loop_unroll:
         return make_loop(frame, function, positional, keyword, span)
+    if function is builtin.is_loop_begin or function is builtin.is_loop_end:
+        given = _bind(function, positional, keyword, span, ("index",))
+        return at_bound(frame, function, given["index"])
     if function is builtin.cond:
         return _bind(function, positional, keyword, span, ("condition",))["condition"][0]
     refuse(

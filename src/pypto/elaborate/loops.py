@@ -13,12 +13,13 @@ from pypto.elaborate.assignments import assign
 from pypto.elaborate.blocks import OpenFor
 from pypto.elaborate.carrying import Carrier
 from pypto.elaborate.diagnostics import Poisoned, refuse
+from pypto.elaborate.exits import BREAK, RETURN, ExitSignal, left, loop_flags, record
 from pypto.elaborate.machine import Frame, identifier
 from pypto.elaborate.mutation import objects_held
 from pypto.elaborate.scalars import as_number
 from pypto.elaborate.values import Item, Loop, Scalar
 from pypto.error import FeTypeError, FeValueError, Span
-from pypto.ir.expr import Expr, apply, as_int, const, variables_of
+from pypto.ir.expr import Expr, Variable, apply, as_int, const, variables_of
 from pypto.language import builtin
 from pypto.language.builtin import Builtin
 
@@ -114,8 +115,11 @@ def run_loop(
     loop: Loop,
     assigned: Iterable[str],
     body: Callable[[], None],
-) -> None:
-    """``for target in loop:``; ``body`` evaluates the statements of the body."""
+) -> Expr | None:
+    """``for target in loop:``; ``body`` evaluates the statements of the body.
+
+    Whether control has left the loop before its end; None: it cannot.
+    """
     builder = frame.context.builder
     name = loop.name if loop.name and loop.name.isidentifier() else _target(node)
     around, inner = builder.block, builder.nested(builder.ranges, loop=True)
@@ -125,14 +129,44 @@ def run_loop(
         around, index, loop.start, loop.stop, loop.step, inner, frame.span(node.iter),
         loop.parallel, loop.name,
     )  # fmt: skip
+    builder.loops[index] = draft
     frame.context.loops += 1
     carrier = Carrier(frame, draft, frame.context.loops)
-    with objects_held(frame), builder.inside(inner):
-        carrier.start([*dict.fromkeys(assigned)])
-        assign(frame, node.target, Scalar(index), frame.span(node.iter))
-        body()
-    builder.append(draft)
-    carrier.end()
+    with loop_flags(frame):
+        with objects_held(frame), builder.inside(inner):
+            carrier.start([*dict.fromkeys(assigned)])
+            assign(frame, node.target, Scalar(index), frame.span(node.iter))
+            try:
+                body()
+            except ExitSignal as signal:
+                record(frame, signal)
+            away = left(frame, frame.span(node.iter), BREAK, RETURN)
+        builder.append(draft)
+        if away is not None:
+            carrier.ends(away)
+        carrier.end()
+    return None if draft.until is None else draft.until.result
+
+
+def at_bound(frame: Frame, function: Builtin, argument: Argument) -> Item:
+    """``is_loop_begin(i)`` and ``is_loop_end(i)`` of the loop that ``i`` is the index of."""
+    item, span = argument
+    if isinstance(item, v.Poison):
+        raise Poisoned
+    index = item.expr if isinstance(item, Scalar) else None
+    loop = frame.context.builder.loops.get(index) if isinstance(index, Variable) else None
+    if loop is None:
+        refuse(
+            FeTypeError, f"{function.name} takes the index of a run-time loop", span,
+            got=v.describe(item), help="for i in pypto.loop(...): if pypto.is_loop_begin(i): ...",
+        )  # fmt: skip
+    if function is builtin.is_loop_begin:
+        return v.scalar(apply("eq", loop.index, loop.start))
+    following, step = apply("add", loop.index, loop.step), as_int(loop.step)
+    up, down = apply("ge", following, loop.stop), apply("le", following, loop.stop)
+    if step is not None:
+        return v.scalar(up if step > 0 else down)
+    return v.scalar(apply("select", apply("gt", loop.step, 0), up, down))
 
 
 def _target(node: cst.For) -> str:

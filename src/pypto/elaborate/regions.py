@@ -22,7 +22,7 @@ from pypto.elaborate.scalars import as_number
 from pypto.elaborate.tensors import check_written, part_of_buffer
 from pypto.elaborate.values import Item, Known, Part, Scalar
 from pypto.error import FeNotImplementedError, FeTypeError, FeValueError, ShapeError, Span
-from pypto.ir.expr import Expr, apply, as_int, const
+from pypto.ir.expr import Apply, Expr, apply, as_int, const
 from pypto.ir.ranges import Ranges
 from pypto.ir.tensor import Region, TensorType
 
@@ -248,7 +248,7 @@ def _cut_of(ranges: Ranges, cut: Cut, size: Expr) -> tuple[Expr, Expr, Expr]:
         return const(min(known.start, as_int(size) or 0)), const(len(known)), const(len(known))
     end = stop if ranges.at_most(stop, size) else apply("min", stop, size)
     present = apply("sub", end, start)
-    asked = None if cut.stop is None else as_int(apply("sub", cut.stop, first))
+    asked = _stated(first, cut.stop)
     if asked is not None and _same_sign(ranges, first, cut.stop):
         length = max(asked, 0)
         if length == 0:
@@ -256,12 +256,30 @@ def _cut_of(ranges: Ranges, cut: Cut, size: Expr) -> tuple[Expr, Expr, Expr]:
         if ranges.nonnegative(start) and start == first:
             # end - start of min(stop, size) - start: the same, said in a simpler way.
             rest = apply("sub", size, start)
-            present = const(length)
-            if not ranges.at_most(present, rest):
-                present = apply("min", present, rest)
+            exact = as_int(apply("sub", cut.stop or size, first)) is not None
+            if exact:
+                present = const(length)
+                if not ranges.at_most(present, rest):
+                    present = apply("min", present, rest)
         return start, const(length), _not_negative(ranges, present)
     present = _not_negative(ranges, present)
     return start, present, present
+
+
+def _stated(start: Expr, stop: Expr | None) -> int | None:
+    """T of slices such as ``i : i + T``, ``i : min(i + T, n)`` and ``i : i + min(T, n - i)``."""
+    if stop is None:
+        return None
+    length = apply("sub", stop, start)
+    choices = [length, *(apply("sub", one, start) for one in _operands(stop)), *_operands(length)]
+    return next((size for one in choices if (size := as_int(one)) is not None), None)
+
+
+def _operands(expr: Expr) -> list[Expr]:
+    """What ``expr`` is the smallest of."""
+    if not (isinstance(expr, Apply) and expr.op == "min"):
+        return []
+    return [one for argument in expr.args for one in (argument, *_operands(argument))]
 
 
 def _same_sign(ranges: Ranges, start: Expr, stop: Expr | None) -> bool:

@@ -6,7 +6,8 @@ without a further message.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import functools
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 
 import libcst as cst
@@ -19,9 +20,21 @@ from pypto.elaborate.assignments import (
     assignment,
 )
 from pypto.elaborate.augmented import augmented_assignment
+from pypto.elaborate.branches import run_branch, unless
 from pypto.elaborate.closures import define
 from pypto.elaborate.deletions import delete
 from pypto.elaborate.diagnostics import Poisoned, refuse
+from pypto.elaborate.exits import (
+    BREAK,
+    CONTINUE,
+    RETURN,
+    BreakSignal,
+    ContinueSignal,
+    LeftSignal,
+    ReturnSignal,
+    left,
+    loop_flags,
+)
 from pypto.elaborate.iteration import iterate
 from pypto.elaborate.loops import run_loop
 from pypto.elaborate.machine import Execute, Frame, identifier
@@ -35,36 +48,20 @@ from pypto.error import (
     FeValueError,
     ParserError,
     PyptoError,
+    Span,
     UnsupportedSyntaxError,
 )
-from pypto.ir.expr import apply
+from pypto.ir.expr import Const, Expr, apply
 from pypto.ir.tensor import Buffer, root
 
-__all__ = ["STATEMENTS", "ReturnSignal", "execute"]
-
-
-class ReturnSignal(Exception):
-    """A return statement was reached; ``item`` is its value."""
-
-    def __init__(self, item: Item) -> None:
-        self.item = item
-        super().__init__()
-
-
-class _Break(Exception):
-    pass
-
-
-class _Continue(Exception):
-    pass
+__all__ = ["STATEMENTS", "execute"]
 
 
 def execute(frame: Frame, node: cst.CSTNode) -> None:
     """Run one statement or block; errors are collected, never raised."""
     handler = frame.context.statements.get(type(node))
     if isinstance(node, cst.IndentedBlock | cst.SimpleStatementSuite | cst.SimpleStatementLine):
-        for statement in node.body:
-            execute(frame, statement)
+        _run_lines(frame, node.body)
         return
     if frame.caller is None:
         frame.place = frame.span(node)
@@ -87,6 +84,17 @@ def execute(frame: Frame, node: cst.CSTNode) -> None:
     _poison(frame, node)
     if isinstance(node, cst.Return):
         raise ReturnSignal(POISON)
+
+
+def _run_lines(frame: Frame, lines: Sequence[cst.CSTNode]) -> None:
+    """The statements of a block; those behind a run-time ``break`` only where it did not happen."""
+    for number, line in enumerate(lines):
+        execute(frame, line)
+        rest = lines[number + 1 :]
+        away = left(frame, frame.span(line)) if rest else None
+        if away is not None:
+            unless(frame, away, frame.span(line), functools.partial(_run_lines, frame, rest))
+            return
 
 
 def _collect(frame: Frame, node: cst.CSTNode, diagnostics: tuple[Diagnostic, ...]) -> None:
@@ -181,9 +189,19 @@ def _target_names(target: cst.CSTNode | None) -> Iterator[tuple[str, cst.CSTNode
 
 def _if(frame: Frame, node: cst.If) -> None:
     test = frame.evaluate(node.test)
-    if truth(frame, test, frame.span(node.test)):
+    span = frame.span(node.test)
+    if isinstance(test, Scalar):
+        run_branch(
+            frame, test.expr, span, lambda: execute(frame, node.body), lambda: _else(frame, node)
+        )
+    elif truth(frame, test, span):
         execute(frame, node.body)
-    elif isinstance(node.orelse, cst.If):
+    else:
+        _else(frame, node)
+
+
+def _else(frame: Frame, node: cst.If) -> None:
+    if isinstance(node.orelse, cst.If):
         execute(frame, node.orelse)
     elif node.orelse is not None:
         execute(frame, node.orelse.body)
@@ -194,7 +212,8 @@ def _for(frame: Frame, node: cst.For) -> None:
     span = frame.span(node.iter)
     if isinstance(iterated, v.Loop):
         names = [name for name, target in _targets(node) if isinstance(target, cst.Name)]
-        run_loop(frame, node, iterated, names, lambda: execute(frame, node.body))
+        away = run_loop(frame, node, iterated, names, lambda: execute(frame, node.body))
+        _otherwise(frame, node, away)
         return
     items = None if is_tensor(iterated) else iterate(frame, iterated, span)
     if items is None:
@@ -205,33 +224,68 @@ def _for(frame: Frame, node: cst.For) -> None:
             got=v.describe(iterated),
             help="operations take the whole tensor" if is_tensor(iterated) else None,
         )
-    for item in items:
-        frame.count(span)
-        try:
-            assign(frame, node.target, item, span)
-            execute(frame, node.body)
-        except _Break:
-            break
-        except _Continue:
-            continue
+
+    def turns() -> Iterator[Callable[[], None]]:
+        for item in items:
+            frame.count(span)
+            yield functools.partial(_turn, frame, node, item, span)
+
+    _unroll(frame, node, turns())
+
+
+def _turn(frame: Frame, node: cst.For, item: Item, span: Span) -> None:
+    assign(frame, node.target, item, span)
+    execute(frame, node.body)
+
+
+def _unroll(frame: Frame, node: cst.For | cst.While, turns: Iterator[Callable[[], None]]) -> None:
+    """Run the iterations of a loop one by one until control leaves it."""
+    span = frame.span(node)
+    with loop_flags(frame):
+        for turn in turns:
+            away = left(frame, span, BREAK, RETURN)
+            try:
+                if away is None:
+                    turn()
+                else:
+                    unless(frame, away, span, turn)
+            except BreakSignal:
+                return
+            except (ContinueSignal, LeftSignal):
+                pass
+            frame.locals.pop(CONTINUE, None)
+            away = left(frame, span, BREAK, RETURN)
+            if isinstance(away, Const):
+                break
+        away = left(frame, span, BREAK, RETURN)
+    if isinstance(away, Const):
+        if left(frame, span, RETURN) is not None:
+            raise LeftSignal
+        return
+    _otherwise(frame, node, away)
+
+
+def _otherwise(frame: Frame, node: cst.For | cst.While, away: Expr | None) -> None:
+    """The ``else`` of a loop, which runs unless control has left the loop."""
+    if node.orelse is None:
+        return
+    body = node.orelse.body
+    if away is None:
+        execute(frame, body)
     else:
-        if node.orelse is not None:
-            execute(frame, node.orelse.body)
+        unless(frame, away, frame.span(node), lambda: execute(frame, body))
 
 
 def _while(frame: Frame, node: cst.While) -> None:
     """Unrolled: the condition is known at compile time each time it is asked."""
     span = frame.span(node.test)
-    while _holds(frame, node.test):
-        frame.count(span)
-        try:
-            execute(frame, node.body)
-        except _Break:
-            return
-        except _Continue:
-            continue
-    if node.orelse is not None:
-        execute(frame, node.orelse.body)
+
+    def turns() -> Iterator[Callable[[], None]]:
+        while _holds(frame, node.test):
+            frame.count(span)
+            yield lambda: execute(frame, node.body)
+
+    _unroll(frame, node, turns())
 
 
 def _holds(frame: Frame, test: cst.BaseExpression) -> bool:
@@ -242,11 +296,11 @@ def _holds(frame: Frame, test: cst.BaseExpression) -> bool:
 
 
 def _break(frame: Frame, node: cst.Break) -> None:
-    raise _Break
+    raise BreakSignal
 
 
 def _continue(frame: Frame, node: cst.Continue) -> None:
-    raise _Continue
+    raise ContinueSignal
 
 
 def _return(frame: Frame, node: cst.Return) -> None:

@@ -111,7 +111,8 @@ class Deferred:
 
     def settle(self, span: Span) -> Item:
         if self.found is None:
-            self.found = self.make(span)
+            found = self.make(span)
+            self.found = found.settle(span) if isinstance(found, Deferred) else found
         return self.found
 
 

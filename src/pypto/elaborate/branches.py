@@ -1,0 +1,317 @@
+"""Run-time branches: both sides are read, and names that differ behind them are merged.
+
+A value is merged where it is read behind the branch. Numbers become one variable; tensors of one
+dtype and shape go through a local tensor that both sides store; other things must be the same.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import NoReturn
+
+from pypto.elaborate import values as v
+from pypto.elaborate.blocks import Block, OpenIf, behind
+from pypto.elaborate.diagnostics import Poisoned, refuse
+from pypto.elaborate.exits import BREAK, CONTINUE, RETURN, VALUE, ExitSignal, LeftSignal, record
+from pypto.elaborate.joining import as_kind, common_kind, in_words, same, settled
+from pypto.elaborate.machine import Frame
+from pypto.elaborate.scalars import as_number, number
+from pypto.elaborate.values import Deferred, Item, Known, Scalar, Sequence
+from pypto.error import FeTypeError, FeValueError, Span
+from pypto.ir.expr import Apply, Expr, Kind, apply, const, symbols_of, variables_of
+from pypto.ir.tensor import Merge, TensorType
+
+__all__ = ["as_condition", "choose", "run_branch", "unless"]
+
+_ZERO: dict[Kind, Expr] = {"bool": const(False), "int": const(0), "float": const(0.0)}
+_HIDDEN = (BREAK, CONTINUE, RETURN)
+
+
+def as_condition(expr: Expr) -> Expr:
+    """Whether Python takes a number for true."""
+    return expr if expr.kind == "bool" else apply("ne", as_number(expr), 0)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Branch:
+    """One branch and its place, for messages."""
+
+    frame: Frame
+    draft: OpenIf
+    leaves: list[bool] = field(default_factory=list)  # whether control never gets to a side's end
+
+    # --- names ---
+
+    def merge(self, then: dict[str, Item], other: dict[str, Item]) -> dict[str, Item]:
+        """The names behind the branch."""
+        found: dict[str, Item] = {}
+        for name in dict.fromkeys((*then, *other)):
+            a, b = then.get(name), other.get(name)
+            if name in _HIDDEN:
+                a, b = a or Known(False), b or Known(False)
+            kept = settled(a) if same(a, b) else None
+            found[name] = kept if kept is not None else self.deferred(name, a, b)
+        return found
+
+    def deferred(self, name: str, then: Item | None, other: Item | None) -> Deferred:
+        return Deferred(lambda span: self.named(name, then, other, span))
+
+    def named(self, name: str, then: Item | None, other: Item | None, span: Span) -> Item:
+        """The value of ``name`` behind the branch, read at ``span``."""
+        for side, item in enumerate((then, other)):
+            # What follows is not reached from a side that control leaves.
+            if item is None and name != VALUE and not self.leaves[side]:
+                self._refuse_unset(name, side == 0, span)
+        joined = self.join(name.strip("<>"), then, other, span)
+        if joined is None:
+            what = f"'{name}' has" if name != VALUE else "the function returns"
+            self.refuse_types(what, settled(then), settled(other), span)
+        return joined
+
+    # --- values ---
+
+    def join(self, name: str, then: Item | None, other: Item | None, span: Span) -> Item | None:
+        """One value for both sides, None when there is none; a side without one does not count."""
+        then = then.settle(span) if isinstance(then, Deferred) else then
+        other = other.settle(span) if isinstance(other, Deferred) else other
+        if same(then, other):
+            return then
+        if isinstance(then, v.Poison) or isinstance(other, v.Poison):
+            return v.POISON
+        some = then if then is not None else other
+        if some is not None and number(some) is not None:
+            return self._join_numbers(name, then, other, span)
+        if v.is_tensor(some):
+            return self._join_tensors(name, then, other, span)
+        if isinstance(some, Sequence) and not some.mutable:
+            return self._join_tuples(name, then, other, span)
+        return some if then is None or other is None else None
+
+    def _number(self, item: Item | None, span: Span) -> Expr | None:
+        if isinstance(item, Known):
+            self.frame.use(item, span)
+        return None if item is None else number(item)
+
+    def _join_numbers(
+        self, name: str, then: Item | None, other: Item | None, span: Span
+    ) -> Item | None:
+        a, b = self._number(then, span), self._number(other, span)
+        if (a is None and then is not None) or (b is None and other is not None):
+            return None
+        some = a if a is not None else b
+        assert some is not None
+        a = _ZERO[some.kind] if a is None else a
+        b = _ZERO[some.kind] if b is None else b
+        return Scalar(self._merged(name, a, b, span))
+
+    def _merged(self, name: str, a: Expr, b: Expr, span: Span) -> Expr:
+        """The number that the two sides merge."""
+        if (a, b) == (const(True), const(False)):
+            return self.draft.condition
+        if (a, b) == (const(False), const(True)):
+            return _negated(self.draft.condition)
+        for merge in self.draft.merges:
+            if (merge.then, merge.other) == (a, b):
+                return merge.result
+        kind, draft = common_kind(a, b), self.draft
+        what = f"'{name}' as the sides of a branch set it,"
+        builder = self.frame.context.builder
+        result = builder.variable(name, kind, draft.around, what, draft.span)
+        draft.merges.append(Merge(result, as_kind(a, kind), as_kind(b, kind)))
+        return result
+
+    def _join_tensors(
+        self, name: str, then: Item | None, other: Item | None, span: Span
+    ) -> Item | None:
+        sides = [item for item in (then, other) if item is not None]
+        tensors = [item for item in sides if v.is_tensor(item)]
+        types = {(item.type.dtype, item.type.shape) for item in tensors}
+        if len(types) != 1 or len(tensors) != len(sides):
+            return None
+        some, draft = tensors[0].type, self.draft
+        if not all(draft.around.sees(size) for size in some.shape):
+            return None
+        builder = self.frame.context.builder
+        whole = TensorType(some.dtype, some.shape)
+        buffer = builder.local(name, whole, span, draft.around)
+        sizes = [
+            self._join_sizes(f"{name}_size", then, other, axis, span) for axis in range(some.rank)
+        ]
+        for block, item in ((draft.then, then), (draft.other, other)):
+            if v.is_tensor(item) and not builder.holds_nothing(item):
+                block.body += builder.copied(item, buffer, span)
+        valid = tuple(sizes)
+        type = TensorType(some.dtype, some.shape, None if valid == some.shape else valid)
+        value, load = builder.read_back(buffer, type, name, span)
+        behind(draft, [load])
+        return value
+
+    def _join_sizes(
+        self, name: str, then: Item | None, other: Item | None, axis: int, span: Span
+    ) -> Expr:
+        a = then.type.sizes[axis] if v.is_tensor(then) else None
+        b = other.type.sizes[axis] if v.is_tensor(other) else None
+        a, b = (b if a is None else a), (a if b is None else b)
+        assert a is not None and b is not None
+        if a == b and self.draft.around.sees(a):
+            return a
+        return self._merged(name, a, b, span)
+
+    def _join_tuples(
+        self, name: str, then: Item | None, other: Item | None, span: Span
+    ) -> Item | None:
+        sides = [item for item in (then, other) if item is not None]
+        tuples = [item for item in sides if isinstance(item, Sequence) and not item.mutable]
+        if len(tuples) != len(sides) or len({len(item.items) for item in tuples}) != 1:
+            return None
+        nothing: list[Item | None] = [None] * len(tuples[0].items)
+        parts = [
+            self.join(name, a, b, span)
+            for a, b in zip(
+                then.items if isinstance(then, Sequence) else nothing,
+                other.items if isinstance(other, Sequence) else nothing,
+                strict=True,
+            )
+        ]
+        found = [part for part in parts if part is not None]
+        return Sequence(found, False) if len(found) == len(parts) else None
+
+    # --- what cannot be merged ---
+
+    def _refuse_unset(self, name: str, in_then: bool, span: Span) -> NoReturn:
+        side = "where the condition holds" if in_then else "where the condition does not hold"
+        refuse(
+            FeValueError,
+            f"'{name}' may have no value here: the branch does not set it {side}",
+            span,
+            notes=(f"the branch is at {self.draft.span.location}",),
+            help=f"set '{name}' on both sides, or before the branch",
+        )
+
+    def refuse_types(
+        self, what: str, then: Item | None, other: Item | None, span: Span
+    ) -> NoReturn:
+        refuse(
+            FeTypeError,
+            f"{what} different kinds of values on the two sides of a run-time branch",
+            span,
+            expected="two numbers, two tensors of one dtype and shape, or one and the same object",
+            got=f"{in_words(then)} where the condition holds, {in_words(other)} where not",
+            notes=(f"the branch is at {self.draft.span.location}",),
+            help="use the value inside the branch, or make both sides of one kind",
+        )
+
+
+def run_branch(
+    frame: Frame, condition: Expr, span: Span, then: Callable[[], None], other: Callable[[], None]
+) -> None:
+    """A branch of the running kernel; ``then`` and ``other`` evaluate its sides."""
+    branch = _open(frame, condition, span)
+    before = dict(frame.locals)
+    names = []
+    for block, side in ((branch.draft.then, then), (branch.draft.other, other)):
+        frame.locals.clear()
+        frame.locals.update(before)
+        branch.leaves.append(_leaves(frame, block, side))
+        names.append(dict(frame.locals))
+    frame.context.builder.append(branch.draft)
+    frame.locals.clear()
+    frame.locals.update(branch.merge(*names))
+    if all(branch.leaves):
+        raise LeftSignal
+
+
+def unless(frame: Frame, away: Expr, span: Span, rest: Callable[[], None]) -> None:
+    """What is reached only where control has not left: ``away`` says where it has."""
+
+    def reached() -> None:
+        for name in (*_HIDDEN, VALUE):
+            frame.locals.pop(name, None)
+        rest()
+
+    def gone() -> None:
+        flags = [name for name in _HIDDEN if name in frame.locals]
+        if len(flags) == 1:
+            frame.locals[flags[0]] = Known(True)
+        raise LeftSignal
+
+    run_branch(frame, _negated(as_condition(away)), span, reached, gone)
+
+
+def _negated(condition: Expr) -> Expr:
+    if isinstance(condition, Apply) and condition.op == "not":
+        return condition.args[0]
+    return apply("not", condition)
+
+
+def _open(frame: Frame, condition: Expr, span: Span) -> _Branch:
+    builder = frame.context.builder
+    condition = as_condition(condition)
+    then = builder.nested(builder.ranges.assume(condition), loop=False)
+    other = builder.nested(builder.ranges.assume(_negated(condition)), loop=False)
+    return _Branch(frame, OpenIf(builder.block, condition, then, other, span))
+
+
+def _leaves(frame: Frame, block: Block, side: Callable[[], None]) -> bool:
+    """Evaluate one side; True when control never gets to its end."""
+    with frame.context.builder.inside(block):
+        try:
+            side()
+        except ExitSignal as signal:
+            record(frame, signal)
+            return True
+    return False
+
+
+def choose(
+    frame: Frame,
+    condition: Expr,
+    span: Span,
+    then: Callable[[], Item],
+    other: Callable[[], Item],
+    simple: Callable[[Expr, Expr], Expr] | None = None,
+) -> Item:
+    """``then() if condition else other()``.
+
+    ``simple`` makes one number of the two where neither needs statements.
+    """
+    branch = _open(frame, condition, span)
+    draft, builder = branch.draft, frame.context.builder
+    branch.leaves.extend((False, False))
+    before = dict(frame.locals)
+    items: list[Item] = []
+    names: list[dict[str, Item]] = []
+    for block, side in ((draft.then, then), (draft.other, other)):
+        frame.locals.clear()
+        frame.locals.update(before)
+        with builder.inside(block):
+            items.append(side())
+        names.append(dict(frame.locals))
+    a, b = (number(item) for item in items)
+    frame.locals.clear()
+    frame.locals.update(branch.merge(*names))
+    if any(isinstance(item, v.Poison) for item in items):
+        raise Poisoned
+    if a is not None and b is not None and not (draft.then.body or draft.other.body):
+        for item in items:
+            if isinstance(item, Known):
+                frame.use(item, span)
+        kind = common_kind(a, b)
+        if not a.kind == b.kind and _specialisable(condition):
+            frame.need(Scalar(condition), span, "a condition")  # Python's result has one kind
+        a, b = as_kind(a, kind), as_kind(b, kind)
+        return v.scalar(simple(a, b) if simple else apply("select", draft.condition, a, b))
+    builder.append(draft)
+    joined = branch.join("chosen", items[0], items[1], span)
+    if joined is None:
+        if _specialisable(condition):
+            frame.need(Scalar(condition), span, "a condition")
+        branch.refuse_types("the expression has", items[0], items[1], span)
+    return joined
+
+
+def _specialisable(condition: Expr) -> bool:
+    """Whether the values of scalar parameters decide ``condition``."""
+    parameters = all(symbol.axis is None for symbol in symbols_of(condition))
+    return parameters and not variables_of(condition)
