@@ -49,9 +49,11 @@ if TYPE_CHECKING:
     from pypto.error import PyptoWarning as PyptoWarning
     from pypto.ir.dtype import DataType as DataType
     from pypto.language.annotation import Tensor as Tensor
+    from pypto.language.builtin import assemble as assemble
     from pypto.language.builtin import bytes_of as bytes_of
     from pypto.language.builtin import ceildiv as ceildiv
     from pypto.language.builtin import cond as cond
+    from pypto.language.builtin import full as full
     from pypto.language.builtin import get_conv_tile_shapes as get_conv_tile_shapes
     from pypto.language.builtin import get_cube_tile_shapes as get_cube_tile_shapes
     from pypto.language.builtin import get_vec_tile_shapes as get_vec_tile_shapes
@@ -61,12 +63,19 @@ if TYPE_CHECKING:
     from pypto.language.builtin import loop_unroll as loop_unroll
     from pypto.language.builtin import max as max
     from pypto.language.builtin import min as min
+    from pypto.language.builtin import ones as ones
+    from pypto.language.builtin import permute as permute
+    from pypto.language.builtin import reshape as reshape
     from pypto.language.builtin import set_conv_tile_shapes as set_conv_tile_shapes
     from pypto.language.builtin import set_cube_tile_shapes as set_cube_tile_shapes
     from pypto.language.builtin import set_matrix_size as set_matrix_size
     from pypto.language.builtin import set_semantic_label as set_semantic_label
     from pypto.language.builtin import set_vec_tile_shapes as set_vec_tile_shapes
     from pypto.language.builtin import tensor as tensor
+    from pypto.language.builtin import transpose as transpose
+    from pypto.language.builtin import unsqueeze as unsqueeze
+    from pypto.language.builtin import view as view
+    from pypto.language.builtin import zeros as zeros
     from pypto.language.element import Element as Element
     from pypto.language.enums import AtomicRMWMode as AtomicRMWMode
     from pypto.language.enums import AtomicType as AtomicType
@@ -151,9 +160,10 @@ _MODULES: dict[str, tuple[str, str]] = {
     **_names("pypto.language.annotation", "Tensor"),
     **_names(
         "pypto.language.builtin",
-        """bytes_of ceildiv cond get_conv_tile_shapes get_cube_tile_shapes get_vec_tile_shapes
-        is_loop_begin is_loop_end loop loop_unroll max min set_conv_tile_shapes
-        set_cube_tile_shapes set_matrix_size set_semantic_label set_vec_tile_shapes tensor""",
+        """assemble bytes_of ceildiv cond full get_conv_tile_shapes get_cube_tile_shapes
+        get_vec_tile_shapes is_loop_begin is_loop_end loop loop_unroll max min ones permute reshape
+        set_conv_tile_shapes set_cube_tile_shapes set_matrix_size set_semantic_label
+        set_vec_tile_shapes tensor transpose unsqueeze view zeros""",
     ),
     **_names("pypto.language.element", "Element"),
     **_names(

@@ -93,6 +93,22 @@ def test_carried(name: str) -> None:
         agree(text, count(4), count(4), s)
 
 
+def test_a_loop_for_each_factor() -> None:
+    text = """
+        def k(x: T([pypto.DYNAMIC], FP32), o: T([32], FP32)):
+            c = 0
+            for i, k in pypto.loop_unroll(1, x.shape[0], 2, unroll_list=[4, 2]):
+                for j in range(k):
+                    o[i + 2 * j] = k
+                c += k
+            o += c
+            for i in pypto.loop(4, unroll_list=[2]):
+                o[i] = i
+        """
+    for size in (0, 1, 2, 8, 14, 17, 23, 32):
+        agree(text, count(size), count(32))
+
+
 def test_values_that_a_loop_sets_first() -> None:
     text = """
         def k(x: T([4], FP32), o: T([4], FP32)):

@@ -143,6 +143,11 @@ def test_what_is_known_of_a_variable() -> None:
     assert known.at_most(apply("add", J, 1), N)
 
 
+def test_nothing_is_proved_of_a_number_that_is_known() -> None:
+    impossible = Ranges().assume(apply("lt", P, 3)).assume(apply("gt", P, 5))
+    assert impossible.lower(const(-1)) == impossible.upper(const(-1)) == -1
+
+
 def test_a_step_of_unknown_sign_says_nothing() -> None:
     assert Ranges().enter(I, const(0), N, P).lower(I) is None
     assert Ranges().enter(I, const(0), N, N).lower(I) == 0

@@ -69,7 +69,7 @@ def augmented_assignment(frame: Frame, node: cst.AugAssign) -> None:
 
 def _advice(frame: Frame, node: cst.AugAssign, old: Item) -> str | None:
     """What to write where the object that an item holds can be changed, and the item cannot."""
-    if not isinstance(old, Buffer | Sequence | Mapping | v.Set):
+    if not isinstance(old, Buffer | v.Part | Sequence | Mapping | v.Set):
         return None
     symbol = BINARY[_AUGMENTED[type(node.operator)]][0]
     return f"name the item first: item = {frame.span(node.target).text()}; item {symbol}= ..."
@@ -92,7 +92,7 @@ def _result(frame: Frame, node: cst.AugAssign, old: Item) -> Item | None:
             if isinstance(old.value, kind) and sign in signs:
                 _refuse_change(frame, node, old, kind.__name__)
     item = _new(frame, node, old, value)
-    if isinstance(old, Buffer):
+    if isinstance(old, Buffer | v.Part):
         write(frame, old, item, frame.span(node), frame.span(node.target).text())
         return None
     return item

@@ -43,6 +43,14 @@ class Block:
     ranges: Ranges = field(default_factory=Ranges)
     depth: int = 0
 
+    @property
+    def loop(self) -> Block:
+        """The body of the loop (or kernel) around."""
+        here = self
+        while here.outer is not None and here.outer.locals is here.locals:
+            here = here.outer
+        return here
+
     def within(self, block: Block) -> bool:
         """Whether this is ``block`` or stands in it."""
         here: Block | None = self

@@ -18,6 +18,7 @@ from pypto.ir.expr import (
     Variable,
     apply,
     as_int,
+    const,
     from_polynomial,
     polynomial,
     variables_of,
@@ -71,6 +72,8 @@ def _without_variables(condition: Expr) -> Expr:
     plus = from_polynomial({m: c for m, c in terms.items() if c > 0})
     return apply("eq", plus, from_polynomial({m: -c for m, c in terms.items() if c < 0}))
 
+
+_ZERO = const(0)
 
 MAX_STATEMENTS = 10_000
 """Operations, loads and stores of one kernel; a C++ compiler needs some 5 ms for each."""
@@ -161,9 +164,17 @@ class Builder:
         self.names.add(label)
         return label
 
-    def local(self, name: str, type: TensorType, span: Span, block: Block | None = None) -> Buffer:
-        """A new local tensor of the loop (or kernel) around the block."""
-        made = Buffer(self.label(name), type, None, span)
+    def local(
+        self,
+        name: str,
+        type: TensorType,
+        span: Span,
+        block: Block | None = None,
+        base: Buffer | None = None,
+        offset: Expr = _ZERO,
+    ) -> Buffer:
+        """A new local tensor, or view of ``base``, of the loop (or kernel) around the block."""
+        made = Buffer(self.label(name), type, None, span, base, offset)
         (block or self.block).locals.append(made)
         return made
 

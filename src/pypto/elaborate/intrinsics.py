@@ -9,28 +9,31 @@ from typing import Any, NoReturn
 from pypto.elaborate import advice
 from pypto.elaborate import values as v
 from pypto.elaborate.arithmetic import operand
+from pypto.elaborate.binding_builtins import bind_builtin
+from pypto.elaborate.creation import (
+    MAX_RANK,
+    MAX_SIZE,
+    filled_tensor,
+    is_int,
+    local_tensor,
+)
 from pypto.elaborate.diagnostics import refuse
 from pypto.elaborate.iteration import items_of, iterator, read_outline
 from pypto.elaborate.loops import at_bound, make_loop
 from pypto.elaborate.machine import Frame
 from pypto.elaborate.purity import SYMBOLIC
-from pypto.elaborate.scalars import as_number, from_python, number, python_call
-from pypto.elaborate.tensors import Argument, check_format
+from pypto.elaborate.scalars import as_number, from_python, python_call
+from pypto.elaborate.tensors import Argument
 from pypto.elaborate.values import Item, Known, Scalar, Sequence, is_tensor, scalar
-from pypto.error import FeNotImplementedError, FeTypeError, FeValueError, Span, TileError
-from pypto.ir.dtype import DataType
-from pypto.ir.expr import Expr, apply, const
-from pypto.ir.tensor import TensorType
+from pypto.elaborate.views import SIGNATURES, call_view
+from pypto.error import FeNotImplementedError, FeTypeError, Span, TileError
+from pypto.ir.expr import apply
 from pypto.language import builtin
 from pypto.language.annotation import Tensor, TensorAnnotation
 from pypto.language.builtin import Builtin
-from pypto.language.dtype_names import suggestion
-from pypto.language.status import TileOpFormat
 
 __all__ = ["call_builtin", "call_pure", "refuse_tensor"]
 
-MAX_RANK = 5
-MAX_SIZE = 2**63 - 1
 
 Arguments = list[Argument]
 Keywords = dict[str, Argument]
@@ -45,17 +48,21 @@ def call_builtin(
     name: str | None,
 ) -> Item:
     """A call of one of ``language.builtin``; ``name`` is the name that the result gets."""
+    if function in SIGNATURES:
+        return call_view(frame, function, positional, keyword, span, name)
+    if function in (builtin.zeros, builtin.ones, builtin.full):
+        return filled_tensor(frame, function, positional, keyword, span, name)
     if function is builtin.tensor:
-        return _local_tensor(frame, positional, keyword, span, name)
+        return local_tensor(frame, positional, keyword, span, name)
     if function is builtin.set_vec_tile_shapes:
         return _set_vec_tile(frame, positional, keyword, span)
     if function is builtin.min or function is builtin.max:
         return call_pure(frame, min if function is builtin.min else max, positional, keyword, span)
     if function is builtin.get_vec_tile_shapes:
-        _bind(function, positional, keyword, span, ())
+        bind_builtin(function, positional, keyword, span, ())
         return from_python(list(frame.context.builder.tile or ()))
     if function is builtin.set_semantic_label:
-        given = _bind(function, positional, keyword, span, ("label",))
+        given = bind_builtin(function, positional, keyword, span, ("label",))
         label = frame.python(*given["label"], "a semantic label")
         if not isinstance(label, str):
             refuse(FeTypeError, "a semantic label is a string", given["label"][1], got=repr(label))
@@ -63,47 +70,16 @@ def call_builtin(
     if function is builtin.loop or function is builtin.loop_unroll:
         return make_loop(frame, function, positional, keyword, span)
     if function is builtin.is_loop_begin or function is builtin.is_loop_end:
-        given = _bind(function, positional, keyword, span, ("index",))
+        given = bind_builtin(function, positional, keyword, span, ("index",))
         return at_bound(frame, function, given["index"])
     if function is builtin.cond:
-        return _bind(function, positional, keyword, span, ("condition",))["condition"][0]
+        return bind_builtin(function, positional, keyword, span, ("condition",))["condition"][0]
     refuse(
         FeNotImplementedError,
         f"pypto.{function.name} is not available in this version",
         span,
         help="leave it out: no operation of this version depends on it",
     )
-
-
-def _bind(
-    function: Builtin,
-    positional: Arguments,
-    keyword: Keywords,
-    span: Span,
-    names: tuple[str, ...],
-    optional: tuple[str, ...] = (),
-) -> dict[str, Argument]:
-    """Arguments by name; ``optional`` ones may be left out."""
-    usage = function.usage
-    every = names + optional
-    if len(positional) > len(every):
-        refuse(
-            FeTypeError, f"{function.name} takes {len(every)} arguments, got {len(positional)}",
-            span, help=usage,
-        )  # fmt: skip
-    bound = dict(zip(every, positional, strict=False))
-    for key, argument in keyword.items():
-        if key not in every:
-            refuse(
-                FeTypeError, f"{function.name} has no parameter '{key}'", argument[1], help=usage
-            )
-        if key in bound:
-            refuse(FeTypeError, f"{function.name} got '{key}' twice", argument[1], help=usage)
-        bound[key] = argument
-    for key in names:
-        if key not in bound:
-            refuse(FeTypeError, f"{function.name} misses the argument '{key}'", span, help=usage)
-    return bound
 
 
 # --- the vector tile ---
@@ -121,7 +97,7 @@ def _set_vec_tile(frame: Frame, positional: Arguments, keyword: Keywords, span: 
     sizes = []
     for index, (item, place) in enumerate(positional):
         value = frame.python(item, place, "a tile size")
-        if isinstance(value, bool) or not _is_int(Known(value)):
+        if isinstance(value, bool) or not is_int(Known(value)):
             refuse(
                 FeTypeError, f"the size of the vector tile in axis {index} is no int", place,
                 expected="an int of 1 or more", got=v.describe(Known(value)), help=usage,
@@ -137,86 +113,6 @@ def _set_vec_tile(frame: Frame, positional: Arguments, keyword: Keywords, span: 
     frame.context.builder.tile = tuple(sizes)
     frame.context.builder.tile_span = span
     return Known(None)
-
-
-def _is_int(item: Item) -> bool:
-    """Whether ``item`` is an int, of any size, now or at launch."""
-    expr = number(item)
-    return expr is not None and expr.kind == "int"
-
-
-# --- local tensors ---
-
-
-def _local_tensor(
-    frame: Frame, positional: Arguments, keyword: Keywords, span: Span, name: str | None
-) -> Item:
-    given = _bind(builtin.tensor, positional, keyword, span, ("shape", "dtype"), ("name", "format"))
-    shape_item, shape_span = given["shape"]
-    parts = items_of(frame, shape_item, shape_span)
-    if parts is None:
-        refuse(
-            FeTypeError, "the shape of a local tensor is a list or tuple of sizes", shape_span,
-            got=v.describe(shape_item), help="pypto.tensor([4, 64], pypto.DT_FP32)",
-        )  # fmt: skip
-    if not 1 <= len(parts) <= MAX_RANK:
-        refuse(FeValueError, f"a tensor has 1 to {MAX_RANK} axes, got {len(parts)}", shape_span)
-    sizes: list[Expr] = []
-    for index, part in enumerate(parts):
-        where = f"the size of the local tensor in axis {index}"
-        if not _is_int(part):
-            refuse(FeTypeError, f"{where} is no int", shape_span, got=v.describe(part))
-        if isinstance(part, Known):
-            size = int(frame.use(part, shape_span))
-            if not 0 <= size <= MAX_SIZE:
-                problem = "negative" if size < 0 else "too large"
-                refuse(
-                    FeValueError, f"{where} is {problem}", shape_span,
-                    expected="a size of 0 or more in 64 bits", got=v.number_text(size),
-                )  # fmt: skip
-        expr = operand(frame, part, shape_span)
-        assert expr is not None  # an int of 64 bits
-        if isinstance(part, Scalar):
-            expr = _size(frame, part, shape_span)
-        sizes.append(expr)
-    dtype = frame.python(*given["dtype"], "the dtype of a local tensor")
-    if not isinstance(dtype, DataType):
-        refuse(
-            FeTypeError, "the dtype of a local tensor is a pypto dtype", given["dtype"][1],
-            expected="pypto.DT_FP32, pypto.DT_FP16, ...", got=v.describe(Known(dtype)),
-            help=suggestion(dtype),
-        )  # fmt: skip
-    if "format" in given:
-        _check_format(frame, given["format"])
-    builder = frame.context.builder
-    label = _label(frame, given, name)
-    return builder.local(label, TensorType(dtype, tuple(sizes)), span)
-
-
-def _check_format(frame: Frame, argument: Argument) -> None:
-    item, span = argument
-    format = frame.python(item, span, "the format of a local tensor")
-    if format is not None and not isinstance(format, TileOpFormat):
-        refuse(
-            FeTypeError, "the format of a local tensor is a pypto.TileOpFormat", span,
-            expected="pypto.TileOpFormat.TILEOP_ND", got=v.describe(Known(format)),
-        )  # fmt: skip
-    check_format(format or TileOpFormat.TILEOP_ND, "a local tensor", span)
-
-
-def _size(frame: Frame, item: Scalar, span: Span) -> Expr:
-    """A size over dynamic sizes stays an expression; scalar arguments in it become known."""
-    from pypto.ir.expr import symbols_of
-
-    if any(symbol.axis is None for symbol in symbols_of(item.expr)):
-        value = frame.python(item, span, "the size of a tensor")
-        return const(int(value))
-    return item.expr
-
-
-def _label(frame: Frame, given: dict[str, Argument], name: str | None) -> str:
-    text = frame.python(*given["name"], "the name of a tensor") if "name" in given else ""
-    return text if isinstance(text, str) and text.isidentifier() else (name or "local")
 
 
 # --- pure functions of Python ---

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from dataclasses import replace
+from functools import partial
 from typing import Any
 
 import libcst as cst
@@ -18,7 +20,7 @@ from pypto.elaborate.machine import Frame, identifier
 from pypto.elaborate.mutation import objects_held
 from pypto.elaborate.scalars import as_number
 from pypto.elaborate.values import Item, Loop, Scalar
-from pypto.error import FeTypeError, FeValueError, Span
+from pypto.error import FeNotImplementedError, FeTypeError, FeValueError, Span
 from pypto.ir.expr import Expr, Variable, apply, as_int, const, variables_of
 from pypto.language import builtin
 from pypto.language.builtin import Builtin
@@ -120,6 +122,45 @@ def run_loop(
 
     Whether control has left the loop before its end; None: it cannot.
     """
+    if not loop.pairs:
+        # A list of factors changes no result of such a loop: it is a hint.
+        return _run(frame, node, loop, assigned, body, lambda index: Scalar(index))
+    left_over = apply("max", apply("neg", _quotient(loop)), 0)
+    start = loop.start
+    for factor in loop.factors or (1,):
+        count = apply("mul", apply("floordiv", left_over, factor), factor)
+        stop = apply("add", start, apply("mul", count, loop.step))
+        part = replace(loop, start=start, stop=stop, step=apply("mul", loop.step, factor))
+        item = partial(_pair, factor)
+        if as_int(count) != 0 and _run(frame, node, part, assigned, body, item) is not None:
+            refuse(
+                FeNotImplementedError,
+                "a break or return out of pypto.loop_unroll is not available in this version",
+                frame.span(node.iter),
+                help="write pypto.loop, which can be left",
+            )
+        left_over, start = apply("mod", left_over, factor), stop
+    return None
+
+
+def _pair(factor: int, index: Expr) -> Item:
+    return v.Sequence([v.scalar(index), v.Known(factor)], False)
+
+
+def _quotient(loop: Loop) -> Expr:
+    """The number of iterations, negative."""
+    return apply("floordiv", apply("sub", loop.start, loop.stop), loop.step)
+
+
+def _run(
+    frame: Frame,
+    node: cst.For,
+    loop: Loop,
+    assigned: Iterable[str],
+    body: Callable[[], None],
+    item: Callable[[Expr], Item],
+) -> Expr | None:
+    """One loop, whose target gets ``item`` of the index."""
     builder = frame.context.builder
     name = loop.name if loop.name and loop.name.isidentifier() else _target(node)
     around, inner = builder.block, builder.nested(builder.ranges, loop=True)
@@ -135,7 +176,7 @@ def run_loop(
     with loop_flags(frame):
         with objects_held(frame), builder.inside(inner):
             carrier.start([*dict.fromkeys(assigned)])
-            assign(frame, node.target, Scalar(index), frame.span(node.iter))
+            assign(frame, node.target, item(index), frame.span(node.iter))
             try:
                 body()
             except ExitSignal as signal:
@@ -170,4 +211,7 @@ def at_bound(frame: Frame, function: Builtin, argument: Argument) -> Item:
 
 
 def _target(node: cst.For) -> str:
-    return identifier(node.target) if isinstance(node.target, cst.Name) else "i"
+    target: cst.CSTNode = node.target
+    if isinstance(target, cst.Tuple | cst.List) and target.elements:
+        target = target.elements[0].value
+    return identifier(target) if isinstance(target, cst.Name) else "i"

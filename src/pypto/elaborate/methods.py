@@ -18,6 +18,8 @@ from pypto.elaborate.purity import METHODS, MUTATORS
 from pypto.elaborate.scalars import from_python, number, part_of, python_call
 from pypto.elaborate.tensors import Argument, apply_operation, write
 from pypto.elaborate.values import Item, Known, Mapping, Method, Sequence, Set, View
+from pypto.elaborate.views import METHODS as METHODS_OF_VIEWS
+from pypto.elaborate.views import call_view_method
 from pypto.error import FeError, FeNotImplementedError, FeTypeError, Span
 from pypto.ops import registry
 
@@ -169,6 +171,8 @@ def _tensor_method(
         target = tensor.name or "the tensor"
         write(frame, tensor, item, place, target, move=True)
         return Known(None)
+    if method in METHODS_OF_VIEWS:
+        return call_view_method(frame, tensor, method, positional, keyword, span, name)
     spec = registry.method(method)
     assert spec is not None
     return apply_operation(frame, spec, ((tensor, span), *positional), keyword, span, name)

@@ -26,7 +26,7 @@ from pypto.ir.expr import Apply, Expr, apply, as_int, const
 from pypto.ir.ranges import Ranges
 from pypto.ir.tensor import Region, TensorType
 
-__all__ = ["Cut", "Index", "TensorKey", "part_at", "place_at", "tensor_key"]
+__all__ = ["Cut", "Index", "TensorKey", "cut_of", "part_at", "place_at", "tensor_key"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -230,15 +230,15 @@ def _counted(ranges: Ranges, at: Expr, size: Expr, *, clip: bool) -> Expr:
 
 def _length(ranges: Ranges, cut: Cut, stated: Expr, inside: Expr) -> tuple[Expr, Expr, Expr]:
     """Start, stated size and valid size of a slice of an axis of these sizes."""
-    start, length, present = _cut_of(ranges, cut, inside)
+    start, length, present = cut_of(ranges, cut, inside)
     if inside == stated:
         return start, length, present
     # What is stated does not depend on how much of the axis is there.
-    _, length, _ = _cut_of(ranges, cut, stated)
+    _, length, _ = cut_of(ranges, cut, stated)
     return start, length, present
 
 
-def _cut_of(ranges: Ranges, cut: Cut, size: Expr) -> tuple[Expr, Expr, Expr]:
+def cut_of(ranges: Ranges, cut: Cut, size: Expr) -> tuple[Expr, Expr, Expr]:
     """Start, shape and valid size of a slice of an axis of ``size`` elements."""
     first = const(0) if cut.start is None else cut.start
     start = _counted(ranges, first, size, clip=True)
@@ -246,6 +246,9 @@ def _cut_of(ranges: Ranges, cut: Cut, size: Expr) -> tuple[Expr, Expr, Expr]:
     if as_int(start) is not None and as_int(stop) is not None and as_int(size) is not None:
         known = range(as_int(size) or 0)[as_int(start) : as_int(stop)]
         return const(min(known.start, as_int(size) or 0)), const(len(known)), const(len(known))
+    last = -(as_int(first) or 0)
+    if cut.stop is None and last > 0:  # the last ones, as many as there are
+        return start, const(last), apply("min", size, last)
     end = stop if ranges.at_most(stop, size) else apply("min", stop, size)
     present = apply("sub", end, start)
     asked = _stated(first, cut.stop)

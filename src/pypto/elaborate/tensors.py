@@ -45,7 +45,9 @@ __all__ = [
 Argument = tuple[Item, Span]
 
 _PROPERTIES = ("shape", "dtype", "dim", "name")
-_OWN_METHODS = ("move",)
+_OWN_METHODS = (
+    "move", "assemble", "permute", "reshape", "transpose", "unsqueeze", "view"
+)  # fmt: skip
 _INT64 = range(-(2**63), 2**63)
 
 

@@ -87,8 +87,9 @@ class Ranges:
         """A number that ``expr`` is never below; None: none is proved."""
         if expr.kind != "int":
             return None
-        found = self._lower(polynomial(expr), _Effort())
-        if found is not None and found >= 0:
+        known = as_int(expr)  # also where the facts contradict each other: nothing runs there
+        found = known if known is not None else self._lower(polynomial(expr), _Effort())
+        if known is not None or (found is not None and found >= 0):
             return found
         for fact in self.facts:  # expr = fact + rest
             rest = self._lower(_minus(polynomial(expr), polynomial(fact)), _Effort())

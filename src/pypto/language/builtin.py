@@ -21,9 +21,11 @@ __all__ = [
     "BUILTINS",
     "Builtin",
     "annotation_of",
+    "assemble",
     "bytes_of",
     "ceildiv",
     "cond",
+    "full",
     "get_conv_tile_shapes",
     "get_cube_tile_shapes",
     "get_vec_tile_shapes",
@@ -33,12 +35,19 @@ __all__ = [
     "loop_unroll",
     "max",
     "min",
+    "ones",
+    "permute",
+    "reshape",
     "set_conv_tile_shapes",
     "set_cube_tile_shapes",
     "set_matrix_size",
     "set_semantic_label",
     "set_vec_tile_shapes",
     "tensor",
+    "transpose",
+    "unsqueeze",
+    "view",
+    "zeros",
 ]
 
 
@@ -210,6 +219,29 @@ set_matrix_size = Builtin(
 set_semantic_label = Builtin(
     "set_semantic_label", "(label)", "A label for the operations that follow; '' ends it."
 )
+view = Builtin(
+    "view",
+    "(input, shape, offsets, *, valid_shape=None)",
+    "A part of a tensor: a box of this shape at these offsets.",
+)
+assemble = Builtin(
+    "assemble",
+    "(input, offsets, out, *, parallel=False)",
+    "Writes a tensor into another one at these offsets; or a list of (tensor, offsets) pairs.",
+)
+reshape = Builtin(
+    "reshape",
+    "(input, shape, *, valid_shape=None, inplace=False)",
+    "The same elements in another shape.",
+)
+permute = Builtin("permute", "(input, perm)", "The same elements with the axes in this order.")
+transpose = Builtin("transpose", "(input, dim0, dim1)", "The same elements with two axes swapped.")
+unsqueeze = Builtin("unsqueeze", "(input, dim)", "The same elements with a new axis of size 1.")
+zeros = Builtin("zeros", "(*size, dtype=pypto.DT_FP32)", "A local tensor of zeros.")
+ones = Builtin("ones", "(*size, dtype=pypto.DT_FP32)", "A local tensor of ones.")
+full = Builtin(
+    "full", "(size, fill_value, dtype, *, valid_shape=None)", "A local tensor of one number."
+)
 min = Builtin("min", "(a, b)", "The smaller of two ints or symbolic scalars.", _min)
 max = Builtin("max", "(a, b)", "The larger of two ints or symbolic scalars.", _max)
 
@@ -217,4 +249,5 @@ BUILTINS: tuple[Builtin, ...] = (
     loop, loop_unroll, cond, is_loop_begin, is_loop_end, tensor,
     set_vec_tile_shapes, get_vec_tile_shapes, set_cube_tile_shapes, get_cube_tile_shapes,
     set_conv_tile_shapes, get_conv_tile_shapes, set_matrix_size, set_semantic_label, min, max,
+    view, assemble, reshape, permute, transpose, unsqueeze, zeros, ones, full,
 )  # fmt: skip

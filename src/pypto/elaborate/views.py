@@ -1,0 +1,373 @@
+"""Functions that look at memory another way, and those that make filled tensors.
+
+``view``, ``unsqueeze`` and ``permute`` are other axes of the same region; ``reshape`` is another
+shape of the same memory, of a copy where the part does not lie in one piece.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from collections.abc import Sequence as Items
+from dataclasses import replace
+
+from pypto.elaborate import values as v
+from pypto.elaborate.arithmetic import operand
+from pypto.elaborate.binding_builtins import bind_builtin
+from pypto.elaborate.diagnostics import Poisoned, refuse
+from pypto.elaborate.iteration import items_of
+from pypto.elaborate.machine import Frame
+from pypto.elaborate.regions import Cut, cut_of
+from pypto.elaborate.scalars import as_number
+from pypto.elaborate.tensors import check_written, part_of_buffer, write
+from pypto.elaborate.values import Item, Known, Part
+from pypto.error import FeNotImplementedError, FeTypeError, FeValueError, ShapeError, Span
+from pypto.ir.expr import Expr, apply, as_int, const
+from pypto.ir.tensor import Buffer, Region, TensorType
+from pypto.language import builtin
+from pypto.language.builtin import Builtin
+
+__all__ = ["METHODS", "SIGNATURES", "call_view", "call_view_method"]
+
+Argument = tuple[Item, Span]
+Given = dict[str, Argument]
+
+
+def call_view(
+    frame: Frame,
+    function: Builtin,
+    positional: list[Argument],
+    keyword: Given,
+    span: Span,
+    name: str | None,
+) -> Item:
+    """A call of one of :data:`SIGNATURES`."""
+    needed, optional, run = SIGNATURES[function]
+    return run(
+        frame, bind_builtin(function, positional, keyword, span, needed, optional), span, name
+    )
+
+
+# --- arguments ---
+
+
+def _tensor(argument: Argument, function: str) -> v.Tensor:
+    item, span = argument
+    if isinstance(item, v.Scalar) and item.element is not None:
+        return item.element
+    if isinstance(item, v.Poison):
+        raise Poisoned
+    if not v.is_tensor(item):
+        refuse(FeTypeError, f"{function} takes a tensor", span, got=v.describe(item))
+    return item
+
+
+def _numbers(frame: Frame, argument: Argument, what: str) -> list[Expr]:
+    """A list of ints, known or not."""
+    item, span = argument
+    parts = None if v.is_tensor(item) else items_of(frame, item, span)
+    if parts is None:
+        refuse(FeTypeError, f"{what} is a list of ints", span, got=v.describe(item))
+    numbers = []
+    for part in parts:
+        expr = operand(frame, part, span)
+        if expr is None or expr.kind == "float":
+            refuse(FeTypeError, f"{what} is a list of ints", span, got=v.describe(part))
+        numbers.append(as_number(expr))
+    return numbers
+
+
+def _check_count(found: Items[object], rank: int, what: str, span: Span) -> None:
+    if len(found) != rank:
+        refuse(
+            ShapeError, f"{what} has one number for each axis of the tensor", span,
+            expected=f"{rank} numbers", got=str(len(found)),
+        )  # fmt: skip
+
+
+def _axis(frame: Frame, argument: Argument, rank: int, what: str) -> int:
+    item, span = argument
+    axis = frame.python(item, span, what)
+    if type(axis) is not int or not -rank <= axis < rank:
+        refuse(
+            FeValueError, f"{what} is an axis", span, code="F00008",
+            expected=f"an int of {-rank} … {rank - 1}", got=v.describe(Known(axis)),
+        )  # fmt: skip
+    return axis % rank
+
+
+# --- boxes ---
+
+
+def _box(
+    frame: Frame, tensor: v.Tensor, offsets: list[Expr], shape: list[Expr], span: Span
+) -> Part:
+    """The part of this shape at ``offsets``; its valid shape is what lies inside."""
+    part = part_of_buffer(frame, tensor, span)
+    ranges = frame.context.builder.ranges
+    starts, sizes = [*part.region.offsets], [*part.region.sizes]
+    valid = []
+    for axis, (offset, size) in enumerate(zip(offsets, shape, strict=True)):
+        cut = Cut(offset, apply("add", offset, size), span)
+        start, _, present = cut_of(ranges, cut, part.type.sizes[axis])
+        valid.append(present)
+        held = part.axes[axis]
+        if held is not None:
+            starts[held] = apply("add", starts[held], start)
+            sizes[held] = present
+        elif as_int(start) != 0 or as_int(present) != 1:
+            message = "an axis that was added to a part cannot be cut"
+            refuse(FeNotImplementedError, message, span, help="cut before the axis is added")
+    region = Region(tuple(starts), tuple(sizes))
+    return replace(part, region=region, type=_typed(part, shape, valid))
+
+
+def _typed(part: Part, shape: Items[Expr], valid: Items[Expr]) -> TensorType:
+    same = tuple(shape) == tuple(valid)
+    return TensorType(part.type.dtype, tuple(shape), None if same else tuple(valid))
+
+
+def _view(frame: Frame, given: Given, span: Span, name: str | None) -> Item:
+    tensor = _tensor(given["input"], "view")
+    if "dtype" in given:
+        message = "view with a dtype is not available in this version"
+        refuse(FeNotImplementedError, message, given["dtype"][1], help="use pypto.cast")
+    for key in ("shape", "offsets"):
+        if key not in given:
+            refuse(FeTypeError, f"view misses the argument '{key}'", span, help=builtin.view.usage)
+    shape = _numbers(frame, given["shape"], "the shape of a view")
+    offsets = _numbers(frame, given["offsets"], "offsets")
+    _check_count(shape, tensor.type.rank, "the shape of a view", given["shape"][1])
+    _check_count(offsets, tensor.type.rank, "offsets", given["offsets"][1])
+    for size in shape:
+        if (as_int(size) if as_int(size) is not None else -1) < 0:  # type: ignore[operator]
+            refuse(
+                FeTypeError, "the shape of a view is a list of ints", given["shape"][1],
+                got=str(size), help="what varies is the valid shape: view(..., valid_shape=[...])",
+            )  # fmt: skip
+    part = replace(_box(frame, tensor, offsets, shape, span), name=name)
+    return narrowed(frame, part, given["valid_shape"]) if "valid_shape" in given else part
+
+
+def narrowed(frame: Frame, tensor: v.Tensor, argument: Argument) -> Part:
+    """``tensor`` with a valid shape that the program states."""
+    span = argument[1]
+    part = part_of_buffer(frame, tensor, span)
+    stated = _numbers(frame, argument, "valid_shape")
+    _check_count(stated, len(part.axes), "valid_shape", span)
+    builder = frame.context.builder
+    sizes, valid = [*part.region.sizes], []
+    for axis, (size, inside) in enumerate(zip(stated, part.type.sizes, strict=True)):
+        if not builder.ranges.nonnegative(size):
+            size = apply("max", size, 0)
+        valid.append(builder.smaller(inside, size))
+        held = part.axes[axis]
+        if held is not None:
+            sizes[held] = valid[-1]
+    region = Region(part.region.offsets, tuple(sizes))
+    return replace(part, region=region, type=_typed(part, part.type.shape, valid))
+
+
+def _assemble(frame: Frame, given: Given, span: Span, name: str | None) -> Item:
+    """``assemble(tensor, offsets, out)`` and ``assemble([(tensor, offsets), ...], out)``."""
+    first, place = given["input"]
+    if "parallel" in given:
+        frame.python(*given["parallel"], "parallel")
+    if v.is_tensor(first) or isinstance(first, v.Scalar):
+        if "out" not in given or "offsets" not in given:
+            refuse(FeTypeError, "assemble takes a tensor, offsets and out", span,
+                   help=builtin.assemble.usage)  # fmt: skip
+        pairs = [(given["input"], given["offsets"])]
+        out = given["out"]
+    else:
+        out = given["out"] if "out" in given else given.get("offsets", given["input"])
+        pairs = [_pair(frame, item, place) for item in items_of(frame, first, place) or ()]
+    target = _tensor(out, "assemble")
+    for source, offsets in pairs:
+        _place(frame, source, offsets, target, span)
+    return Known(None)
+
+
+def _pair(frame: Frame, item: Item, span: Span) -> tuple[Argument, Argument]:
+    parts = None if v.is_tensor(item) else items_of(frame, item, span)
+    if parts is None or len(parts) != 2:
+        refuse(
+            FeTypeError, "assemble takes pairs of a tensor and its offsets", span,
+            got=v.describe(item), help=builtin.assemble.usage,
+        )  # fmt: skip
+    return (parts[0], span), (parts[1], span)
+
+
+def _place(frame: Frame, source: Argument, offsets: Argument, target: v.Tensor, span: Span) -> None:
+    tensor = _tensor(source, "assemble")
+    starts = _numbers(frame, offsets, "offsets")
+    _check_count(starts, target.type.rank, "offsets", offsets[1])
+    if tensor.type.rank != target.type.rank:
+        refuse(
+            ShapeError, "assemble puts a tensor into one of the same rank", source[1],
+            expected=f"rank {target.type.rank}", got=v.describe(tensor),
+        )  # fmt: skip
+    if isinstance(target, Buffer | Part):
+        part: Item = _box(frame, target, starts, [*tensor.type.shape], span)
+    else:
+        part = target
+    write(frame, part, tensor, span, "out")
+
+
+# --- other axes ---
+
+
+def _unsqueeze(frame: Frame, given: Given, span: Span, name: str | None) -> Item:
+    part = part_of_buffer(frame, _tensor(given["input"], "unsqueeze"), span)
+    at = _axis(frame, given["dim"], len(part.axes) + 1, "the new axis of unsqueeze")
+
+    def wider(sizes: tuple[Expr, ...]) -> tuple[Expr, ...]:
+        return (*sizes[:at], const(1), *sizes[at:])
+
+    axes = (*part.axes[:at], None, *part.axes[at:])
+    type = _typed(part, wider(part.type.shape), wider(part.type.sizes))
+    return Part(part.buffer, part.region, axes, type, name)
+
+
+def _permuted(frame: Frame, part: Part, order: list[int], what: str, span: Span) -> Item:
+    """The axes of ``part`` in another order; the last one stays last."""
+    if order[-1] != len(order) - 1:
+        refuse(
+            FeNotImplementedError,
+            f"{what} of the last axis is not available in this version",
+            span,
+            help="keep the last axis last, or transpose outside the kernel",
+        )
+    axes = tuple(part.axes[axis] for axis in order)
+    shape = tuple(part.type.shape[axis] for axis in order)
+    valid = tuple(part.type.sizes[axis] for axis in order)
+    return Part(part.buffer, part.region, axes, _typed(part, shape, valid), part.name)
+
+
+def _permute(frame: Frame, given: Given, span: Span, name: str | None) -> Item:
+    part = part_of_buffer(frame, _tensor(given["input"], "permute"), span)
+    order = [as_int(one) for one in _numbers(frame, given["perm"], "perm")]
+    rank = len(part.axes)
+    found = [axis % rank for axis in order if axis is not None and -rank <= axis < rank]
+    if sorted(found) != [*range(rank)]:
+        refuse(
+            FeValueError, "perm names every axis once", given["perm"][1],
+            expected=f"the axes 0 … {rank - 1} in some order", got=str(order),
+        )  # fmt: skip
+    return _permuted(frame, replace(part, name=name), found, "permute", span)
+
+
+def _transpose(frame: Frame, given: Given, span: Span, name: str | None) -> Item:
+    part = part_of_buffer(frame, _tensor(given["input"], "transpose"), span)
+    order = [*range(len(part.axes))]
+    a, b = (
+        _axis(frame, given[key], len(order), "an axis of transpose") for key in ("dim0", "dim1")
+    )
+    order[a], order[b] = order[b], order[a]
+    return _permuted(frame, replace(part, name=name), order, "transpose", span)
+
+
+# --- another shape ---
+
+
+def _reshape(frame: Frame, given: Given, span: Span, name: str | None) -> Item:
+    tensor = _tensor(given["input"], "reshape")
+    if "inplace" in given:
+        frame.python(*given["inplace"], "inplace")
+    shape = _new_shape(frame, tensor, _numbers(frame, given["shape"], "a shape"), given["shape"][1])
+    if tensor.type.valid is not None and "valid_shape" not in given:
+        refuse(
+            ShapeError, "reshape of a tensor that is valid in part needs a valid_shape", span,
+            got=v.describe(tensor),
+            help="write reshape(t, shape, valid_shape=[...]): the sizes of the part that is valid",
+        )  # fmt: skip
+    builder = frame.context.builder
+    part = part_of_buffer(frame, tensor, span)
+    offset = _linear(part)
+    if offset is None or not builder.block.loop.sees(offset) or part.type.valid is not None:
+        check_written(frame, part, span)
+        part = builder.kept(builder.load_part(part, span), span)
+        offset = const(0)
+    type = TensorType(part.type.dtype, tuple(shape))
+    made = builder.local(name or part.buffer.name, type, span, base=part.buffer, offset=offset)
+    return narrowed(frame, made, given["valid_shape"]) if "valid_shape" in given else made
+
+
+def _new_shape(frame: Frame, tensor: v.Tensor, shape: list[Expr], span: Span) -> list[Expr]:
+    """``shape`` with its -1 filled in; refuses another number of elements."""
+    count = _product(tensor.type.shape)
+    open = [axis for axis, size in enumerate(shape) if as_int(size) == -1]
+    if len(open) > 1 or not shape or any((as_int(size) or 0) < -1 for size in shape):
+        refuse(FeValueError, "a shape has sizes of 0 or more, and one -1 at most", span)
+    if open:
+        rest = _product([size for axis, size in enumerate(shape) if axis not in open])
+        if as_int(rest) == 0:
+            refuse(FeValueError, "the size that -1 stands for is not determined", span)
+        shape[open[0]] = apply("floordiv", count, rest)
+    made = _product(shape)
+    if made == count:
+        return shape
+    if as_int(made) is not None and as_int(count) is not None:
+        refuse(
+            ShapeError, "reshape keeps the number of elements", span,
+            expected=f"{count} elements", got=f"{made}",
+        )  # fmt: skip
+    condition = apply("eq", made, count)
+    frame.context.builder.require(condition, f"reshape needs {made} == {count}", span)
+    return shape
+
+
+def _product(sizes: Items[Expr]) -> Expr:
+    total: Expr = const(1)
+    for size in sizes:
+        total = apply("mul", total, size)
+    return total
+
+
+def _linear(part: Part) -> Expr | None:
+    """The element that ``part`` starts at, where it lies in one piece; else None."""
+    kept = [axis for axis in part.axes if axis is not None]
+    sizes, shape = part.region.sizes, part.buffer.type.shape
+    if kept != sorted(kept):
+        return None
+    whole = True
+    offset: Expr = const(0)
+    stride: Expr = const(1)
+    for axis in reversed(range(len(shape))):
+        if not whole and as_int(sizes[axis]) != 1:
+            return None
+        whole = whole and sizes[axis] == shape[axis]
+        offset = apply("add", offset, apply("mul", part.region.offsets[axis], stride))
+        stride = apply("mul", stride, shape[axis])
+    return offset
+
+
+Names = tuple[str, ...]
+SIGNATURES: dict[Builtin, tuple[Names, Names, Callable[..., Item]]] = {
+    builtin.assemble: (("input",), ("offsets", "out", "parallel"), _assemble),
+    builtin.permute: (("input", "perm"), (), _permute),
+    builtin.reshape: (("input", "shape"), ("valid_shape", "inplace"), _reshape),
+    builtin.transpose: (("input", "dim0", "dim1"), (), _transpose),
+    builtin.unsqueeze: (("input", "dim"), (), _unsqueeze),
+    builtin.view: (("input",), ("shape", "offsets", "valid_shape", "dtype"), _view),
+}
+"""Names of the arguments, those that may be left out, and what a call means."""
+
+METHODS: dict[str, Builtin] = {function.name: function for function in SIGNATURES}
+"""Those are methods of tensors, too; of ``assemble`` the tensor is the target."""
+
+
+def call_view_method(
+    frame: Frame,
+    tensor: v.Tensor,
+    method: str,
+    positional: list[Argument],
+    keyword: Given,
+    span: Span,
+    name: str | None,
+) -> Item:
+    """``tensor.view(...)``, ``tensor.assemble(part, offsets)`` and the like."""
+    function, own = METHODS[method], (tensor, span)
+    if method != "assemble":
+        return call_view(frame, function, [own, *positional], keyword, span, name)
+    given = bind_builtin(function, positional, keyword, span, ("input", "offsets"))
+    return _assemble(frame, {**given, "out": own}, span, name)
