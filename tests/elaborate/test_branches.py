@@ -235,6 +235,19 @@ def test_a_name_that_is_not_used_may_differ(shop: Workshop) -> None:
         """)
 
 
+def test_a_list_that_a_side_changes(shop: Workshop) -> None:
+    error = shop.error("""
+        def k(x: T([8], FP32), o: T([8], FP32), n: int):
+            steps = [1]
+            if n > 3:
+                steps.append(2)
+            o[:] = x * len(steps)
+        """)
+    assert [d.message for d in error.diagnostics] == [
+        "a list of 1 made outside of a run-time loop or branch cannot be changed inside"
+    ]
+
+
 def test_the_index_of_another_loop(shop: Workshop) -> None:
     assert shop.message("""
         def k(x: T([8], FP32), o: T([8], FP32), n: int):

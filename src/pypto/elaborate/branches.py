@@ -16,6 +16,7 @@ from pypto.elaborate.diagnostics import Poisoned, refuse
 from pypto.elaborate.exits import BREAK, CONTINUE, RETURN, VALUE, ExitSignal, LeftSignal, record
 from pypto.elaborate.joining import as_kind, common_kind, in_words, same, settled
 from pypto.elaborate.machine import Frame
+from pypto.elaborate.mutation import objects_held
 from pypto.elaborate.scalars import as_number, number
 from pypto.elaborate.values import Deferred, Item, Known, Scalar, Sequence
 from pypto.error import FeTypeError, FeValueError, Span
@@ -255,7 +256,7 @@ def _open(frame: Frame, condition: Expr, span: Span) -> _Branch:
 
 def _leaves(frame: Frame, block: Block, side: Callable[[], None]) -> bool:
     """Evaluate one side; True when control never gets to its end."""
-    with frame.context.builder.inside(block):
+    with objects_held(frame), frame.context.builder.inside(block):
         try:
             side()
         except ExitSignal as signal:
@@ -285,7 +286,7 @@ def choose(
     for block, side in ((draft.then, then), (draft.other, other)):
         frame.locals.clear()
         frame.locals.update(before)
-        with builder.inside(block):
+        with objects_held(frame), builder.inside(block):
             items.append(side())
         names.append(dict(frame.locals))
     a, b = (number(item) for item in items)
