@@ -70,7 +70,7 @@ CASES = {
         "for i in pypto.loop(1, x.shape[0] // T):\n"
         "    a[:] = a + x[i * T : (i + 1) * T, :]\n"
         "o[0:8, :] = a",
-        "stage loop i (sync stage) sync stage",
+        "stage sync loop i (wait stage) sync stage",
     ),
     "a scalar that is carried": (
         "c = 0\n"
@@ -86,7 +86,7 @@ CASES = {
     ),
     "every row writes the first": (
         "for i in pypto.loop(x.shape[0]):\n    o[0:1, :] = x[i : i + 1, :]",
-        "loop i (sync stage)",
+        "loop i (wait stage)",
     ),
     "a tensor of the iteration": (
         "for i in pypto.loop(x.shape[0] // T):\n"

@@ -8,7 +8,7 @@ to global memory needs what another one did before; loops are walked until nothi
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TypeAlias
 
 from pypto.ir.expr import variables_of
@@ -74,7 +74,7 @@ def schedule(kernel: Kernel, sizes: Sizes, same: Mapping[Buffer, Buffer]) -> Sch
     conditions = [p.condition for p in kernel.preconditions]
     made = _Scheduler(sizes, dict(same), Scope.of(kernel.body, conditions))
     items = made.block(kernel.body, alone=False)
-    items = _Waits(made.scope, Wait.CORES, made.private).run(items)
+    items = _Waits(made.scope, made.private).run(items)
     return Schedule(items, frozenset(made.private), made.scope.ranges)
 
 
@@ -224,79 +224,116 @@ def _all(state: _State) -> list[Touch]:
     return [touch for held in state.values() for touch in held]
 
 
+@dataclass(frozen=True, slots=True)
+class _Open:
+    """What was touched since the last wait: of all cores, and of each core for itself."""
+
+    cores: _State
+    core: _State
+
+    def joined(self, touches: Iterable[Touch]) -> _Open:
+        touches = list(touches)
+        return _Open(_joined(self.cores, touches), _joined(self.core, touches))
+
+    def either(self, other: _Open) -> _Open:
+        return _Open(_joined(self.cores, _all(other.cores)), _joined(self.core, _all(other.core)))
+
+
+_NOTHING = _Open({}, {})
+
+
 @dataclass(slots=True)
 class _Waits:
-    """Inserts waits of one kind: CORES where all cores run together, CORE where one runs alone.
+    """Inserts waits. ``alone``: in a loop that the cores share, where each waits for itself only.
 
     A core's own copies in are complete before it can store what depends on them, and vector
-    instructions run in order: alone it waits only for what it has stored.
+    instructions run in order: where one core meets itself it waits only for what it has stored.
     """
 
     scope: Scope
-    kind: Wait
     private: set[Buffer]
+    alone: bool = False
 
     def run(self, items: list[Item]) -> list[Item]:
-        return self._block(items, {})[0]
+        return self._block(items, _NOTHING)[0]
 
-    def _block(self, items: list[Item], state: _State) -> tuple[list[Item], _State]:
+    def _block(self, items: list[Item], state: _Open) -> tuple[list[Item], _Open]:
         """``items`` with the waits that they need after ``state``, and the state behind them."""
         out: list[Item] = []
-        state = _joined(state, ())
         for item in items:
             if isinstance(item, Wait):
                 out.append(item)
-                if item is self.kind:
-                    state = {}
+                state = _NOTHING if item is Wait.CORES else _Open(state.cores, {})
             elif isinstance(item, Part | Read):
                 touches = item.touches if isinstance(item, Part) else [item.touch]
-                self._before(touches, state, out)
-                for touch in touches:
-                    state.setdefault(touch.memory, {})[touch] = None
+                state = self._before(touches, state, out).joined(touches)
                 out.append(item)
             elif isinstance(item, Branch):
                 then, first = self._block(item.then, state)
                 other, second = self._block(item.other, state)
                 out.append(Branch(item.branch, then, other))
-                state = _joined(first, _all(second))
-            elif item.over_cores and self.kind is Wait.CORES:
+                state = first.either(second)
+            elif item.over_cores and not self.alone:
                 state = self._shared(item, state, out)
             else:
                 state = self._loop(item, state, out)
         return out, state
 
-    def _before(self, touches: list[Touch], state: _State, out: list[Item]) -> None:
-        """Wait if ``touches`` need what ``state`` did."""
-        if any(self._conflict(new, old) for new in touches for old in state.get(new.memory, ())):
-            out.append(self.kind)
-            state.clear()
+    def _before(self, touches: list[Touch], state: _Open, out: list[Item]) -> _Open:
+        """Wait if ``touches`` need what was done in ``state``; what is open then."""
+        if not self.alone and self._any_conflict(touches, state.cores, own=False):
+            out.append(Wait.CORES)
+            return _NOTHING
+        if self._any_conflict(touches, state.core, own=True):
+            out.append(Wait.CORE)
+            return _Open(state.cores, {})
+        return state
 
-    def _conflict(self, new: Touch, old: Touch) -> bool:
-        if not (new.writes or old.writes) or (self.kind is Wait.CORE and not old.writes):
-            return False
-        return self.scope.meet(new, old)
+    def _any_conflict(self, touches: list[Touch], state: _State, *, own: bool) -> bool:
+        """Whether a touch meets an earlier one of the same core (``own``) or of another."""
+        for new in touches:
+            for old in state.get(new.memory, ()):
+                one_core = self.alone or (new.owner is not None and new.owner == old.owner)
+                if one_core is not own or not (new.writes or old.writes):
+                    continue
+                if (old.writes or not own) and self.scope.meet(new, old):
+                    return True
+        return False
 
-    def _shared(self, item: Loop, state: _State, out: list[Item]) -> _State:
+    def _shared(self, item: Loop, state: _Open, out: list[Item]) -> _Open:
         """A loop that the cores share, as one step of all of them."""
         touches = list(_touches(item.body))
         for loop in item.loops:
             touches = self.scope.elsewhere(touches, loop, 0)
-        self._before(touches, state, out)
-        body = _Waits(self.scope, Wait.CORE, self.private)._repeated(item, {})[0]
-        out.append(Loop(item.loops, True, body))
-        return _joined(state, touches)
+        touches = [replace(touch, owner=None) for touch in touches]
+        state = self._before(touches, state, out)
+        inside = _Waits(self.scope, self.private, alone=True)
+        out.append(Loop(item.loops, True, inside._repeated(item, _NOTHING)[0]))
+        return state.joined(touches)
 
-    def _loop(self, item: Loop, state: _State, out: list[Item]) -> _State:
-        body, behind = self._repeated(item, state)
+    def _loop(self, item: Loop, state: _Open, out: list[Item]) -> _Open:
+        body, behind = self._repeated(item, _NOTHING)
+        again, both = self._block(body, state.either(behind))
+        if len(list(_waits(again))) > len(list(_waits(body))):
+            # Once before the loop, not in each iteration for what was done before the first.
+            state = self._before(list(_touches(body)), state, out)
+        else:
+            behind = both
         out.append(Loop(item.loops, item.over_cores, body))
-        return _joined(state, self._any(item, behind))
+        left = _Open(
+            _joined({}, self._any(item, behind.cores)), _joined({}, self._any(item, behind.core))
+        )
+        return state.either(left)
 
-    def _repeated(self, item: Loop, state: _State) -> tuple[list[Item], _State]:
+    def _repeated(self, item: Loop, state: _Open) -> tuple[list[Item], _Open]:
         """The body with all waits that its repetition needs, and the state at its end."""
         body, behind = self._block(item.body, state)
         while True:
-            before = _joined(state, self._earlier(item, behind))
-            again, behind = self._block(body, before)
+            earlier = _Open(
+                _joined({}, self._earlier(item, behind.cores)),
+                _joined({}, self._earlier(item, behind.core)),
+            )
+            again, behind = self._block(body, state.either(earlier))
             if len(list(_waits(again))) == len(list(_waits(body))):
                 return again, behind
             body = again

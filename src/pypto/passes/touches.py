@@ -20,13 +20,18 @@ __all__ = ["Scope", "Touch", "touch_of", "touches_of"]
 
 @dataclass(frozen=True, slots=True)
 class Touch:
-    """A box of ``buffer``, whose memory is that of ``memory``, read or written."""
+    """A box of ``buffer``, whose memory is that of ``memory``, read or written.
+
+    ``owner``: says which core touches which element of it; two touches of one owner that meet do so
+    on one core. None: nothing is known.
+    """
 
     memory: Buffer
     buffer: Buffer
     offsets: Shape
     sizes: Shape
     writes: bool
+    owner: object = None
 
     @property
     def variables(self) -> set[Variable]:
@@ -46,8 +51,15 @@ def touch_of(access: Load | Store | LoadScalar, same: Mapping[Buffer, Buffer]) -
 
 def touches_of(stage: Stage, same: Mapping[Buffer, Buffer]) -> list[Touch]:
     """What ``stage`` reads and writes, each box once."""
-    found = (touch_of(statement, same) for _, statement in stage.accesses())
-    return list(dict.fromkeys(found))
+    fixed = not any(variables_of(axis.size) for axis in stage.axes)
+    found: dict[Touch, None] = {}
+    for node, statement in stage.accesses():
+        touch = touch_of(statement, same)
+        if fixed and not touch.variables:
+            # A stage that runs again gives each core the same part of its space.
+            touch = replace(touch, owner=(id(stage), node.axes))
+        found.setdefault(touch)
+    return list(found)
 
 
 @dataclass(slots=True)
