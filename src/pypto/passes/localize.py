@@ -1,8 +1,9 @@
-"""Values that one block makes and another one inside it uses go through memory.
+"""Values that one run of statements makes and another one uses go through memory.
 
-A loop or branch divides a kernel into blocks, and a stage is made of one block's statements. What a
-block takes from around it is loaded again where memory still holds it, filled again where it is a
-scalar, and stored to a local tensor otherwise.
+Loops, branches and elements read divide a kernel into runs of straight statements, and a stage is
+made of one run's. What a run takes from before it is loaded again where memory still holds it,
+filled again where it is a scalar, and stored to a local tensor otherwise. Elements are read as
+early as they can be, so that they divide little.
 """
 
 from __future__ import annotations
@@ -33,10 +34,11 @@ __all__ = ["localize"]
 
 
 def localize(kernel: Kernel, same: dict[Buffer, Buffer]) -> Kernel:
-    """``kernel`` with no value used in another block than its own. Adds its local tensors to
+    """``kernel`` with no value used in another run than its own. Adds its local tensors to
     ``same``."""
     if all(isinstance(s, Simple) for s in kernel.body):
         return kernel
+    kernel = replace(kernel, body=_early(kernel.body, same))
     pass_ = _Localize(same, written_in(kernel.body, same))
     pass_.find(kernel.body)
     if not pass_.foreign:
@@ -51,28 +53,29 @@ def localize(kernel: Kernel, same: dict[Buffer, Buffer]) -> Kernel:
 class _Localize:
     same: dict[Buffer, Buffer]
     written: set[Buffer]
-    made: dict[Value, tuple[Load | Compute, int]] = field(default_factory=dict)  # and its block
-    foreign: set[Value] = field(default_factory=set)  # used in another block than their own
+    made: dict[Value, tuple[Load | Compute, int]] = field(default_factory=dict)  # and its run
+    foreign: set[Value] = field(default_factory=set)  # used in another run than their own
     spilled: dict[Value, Load] = field(default_factory=dict)
-    blocks: int = 0
+    runs: int = 0
     next_id: int = 0
 
     def find(self, body: tuple[Statement, ...]) -> None:
-        """Note which values other blocks use."""
-        self.blocks += 1
-        block = self.blocks
+        """Note which values other runs use."""
+        self.runs += 1
         for statement in body:
+            if isinstance(statement, Simple):
+                for value in _used(statement):
+                    if self.made[value][1] != self.runs:
+                        self.foreign.add(value)
+                if not isinstance(statement, Store):
+                    self.made[statement.result] = (statement, self.runs)
+                continue
             if isinstance(statement, For):
                 self.find(statement.body)
             elif isinstance(statement, If):
                 self.find(statement.then)
                 self.find(statement.other)
-            elif not isinstance(statement, LoadScalar):
-                for value in _used(statement):
-                    if self.made[value][1] != block:
-                        self.foreign.add(value)
-                if not isinstance(statement, Store):
-                    self.made[statement.result] = (statement, block)
+            self.runs += 1
 
     def block(self, body: tuple[Statement, ...], locals_: list[Buffer]) -> tuple[Statement, ...]:
         """``body`` with what it takes from outside made in it. ``locals_``: of the iteration."""
@@ -80,6 +83,8 @@ class _Localize:
         out: list[Statement] = []
         defined: set[Value] = set()
         for statement in body:
+            if not isinstance(statement, Simple):
+                own, defined = {}, set()
             if isinstance(statement, For):
                 inner: list[Buffer] = []
                 nested = self.block(statement.body, inner)
@@ -110,7 +115,7 @@ class _Localize:
         return statement.op == "fill"
 
     def _again(self, value: Value, own: dict[Value, Value]) -> Load | Compute:
-        """A statement that makes ``value`` anew in this block."""
+        """A statement that makes ``value`` anew in this run."""
         made, _ = self.made[value]
         if not self._kept(made):
             made = self.spilled[value]
@@ -129,6 +134,32 @@ class _Localize:
         region = Region(tuple(const(0) for _ in value.type.shape), value.type.sizes)
         self.spilled[value] = Load(value, buffer, region, statement.span)
         return Store(buffer, region, value, statement.span)
+
+
+def _early(body: tuple[Statement, ...], same: Mapping[Buffer, Buffer]) -> tuple[Statement, ...]:
+    """``body`` with elements read before the straight statements that do not write their memory."""
+    out: list[Statement] = []
+    first = 0  # where the run at the end of ``out`` starts
+    for statement in body:
+        if isinstance(statement, LoadScalar):
+            run = out[first:]
+            memory = same[statement.buffer]
+            if any(isinstance(s, Store) and same[s.buffer] is memory for s in run):
+                out.append(statement)
+            else:
+                out.insert(first, statement)
+                first += 1
+                continue
+        elif isinstance(statement, For):
+            out.append(replace(statement, body=_early(statement.body, same)))
+        elif isinstance(statement, If):
+            then, other = _early(statement.then, same), _early(statement.other, same)
+            out.append(replace(statement, then=then, other=other))
+        else:
+            out.append(statement)
+            continue
+        first = len(out)
+    return tuple(out)
 
 
 def _used(statement: Simple) -> list[Value]:
