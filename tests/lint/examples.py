@@ -333,7 +333,7 @@ EXAMPLES: dict[str, list[tuple[str, str]]] = {
             ),
         ),
         (
-            kernel("LocalTensor<float> c = buf.Get<float>();\nRelu(b, a, 64);\nRelu(c, c, 64);"),
+            kernel("LocalTensor<float> c = buf.Get<float>();\nRelu(c, a, 64);\nRelu(b, a, 64);"),
             kernel("LocalTensor<half> h = buf.Get<half>();\nRelu(h, h, 64);\nRelu(b, a, 64);"),
         ),
     ],

@@ -8,7 +8,6 @@ import signal
 import subprocess
 import sys
 import threading
-import time
 from pathlib import Path
 
 import numpy as np
@@ -143,7 +142,6 @@ def test_other_cores_go_on(kernels: dict[str, Kernel]) -> None:
 
 @pytest.mark.parametrize("name", _LOOPS)
 def test_loops_without_end(hurried: dict[str, Kernel], name: str) -> None:
-    began = time.perf_counter()
     run(hurried[name], blocks=4)
     (report,) = told(hurried[name])
     assert "[timeout]" in report and "PYPTO_TWIN_TIMEOUT" in report
@@ -151,7 +149,6 @@ def test_loops_without_end(hurried: dict[str, Kernel], name: str) -> None:
         line in report.splitlines()[1] + report.splitlines()[2] for line in _LOOPS[name][1]
     ), report
     assert "core 0" in report and "also on" not in report  # the launch has ended
-    assert time.perf_counter() - began < 30
     assert run(hurried["divided"])[0] == 2  # the thread is as before
     assert told(hurried["divided"]) == []
 

@@ -52,7 +52,9 @@ class Context:
         self.flags: list[FlagUse] = []
         self.reported_pipes: set[int] = set()
         self.views: list[tuple[Function, View]] = []
-        self.last_use: dict[Variable, int] = {}  # of tensors that are part of a TBuf
+        self.statement = 0  # where the one that is seen starts
+        # First and last statement that uses a part of a TBuf.
+        self.spans_of_use: dict[Variable, tuple[int, int]] = {}
         self.in_class: dict[str, dict[str, Variable]] = {}
         # Nothing but SyncAll asks for them.
         asked = file.functions if "SyncAll" in self.words else ()

@@ -73,6 +73,7 @@ class Visitor(Context):
 
     def _statement(self, found: Statement | None) -> None:
         if found is not None:
+            self.statement = found.at
             _STATEMENTS[type(found)](self, found)
 
     def _block(self, found: nodes.Block) -> None:

@@ -43,24 +43,34 @@ def _declaration(walk: Context, found: nodes.Declaration) -> None:
 def _name(walk: Context, found: nodes.Name) -> None:
     made = walk.find(found.name)
     if made is not None and made.place is not None and made.kind == "local":
-        walk.last_use[made] = found.at
+        first, _ = walk.spans_of_use.get(made, (walk.statement, 0))
+        walk.spans_of_use[made] = (first, walk.statement)
 
 
 def _done(walk: Context) -> None:
     seen: dict[Function, list[View]] = {}
     for function, view in walk.views:
         for earlier in seen.get(function, ()):
-            if _clash(earlier, view) and walk.last_use.get(earlier.tensor, 0) > view.stop:
+            if _clash(earlier, view) and _together(walk, earlier, view):
                 walk.report(
                     "buffer-shared",
                     view.at,
                     view.stop,
                     f"'{view.tensor.name}' shares bytes of '{view.buffer.name}' with "
-                    f"'{earlier.tensor.name}', which is used further on",
+                    f"'{earlier.tensor.name}', which is used at the same time",
                     "take GetWithOffset behind the other tensor, or ReinterpretCast of it",
                 )
                 break
         seen.setdefault(function, []).append(view)
+
+
+def _together(walk: Context, one: View, two: View) -> bool:
+    """Whether each of two tensors is used when the other has been: neither takes over memory that
+    the other is done with."""
+    if one.tensor not in walk.spans_of_use or two.tensor not in walk.spans_of_use:
+        return False
+    (first, last), (begin, end) = walk.spans_of_use[one.tensor], walk.spans_of_use[two.tensor]
+    return first <= end and begin <= last
 
 
 def _clash(one: View, two: View) -> bool:
