@@ -6,12 +6,13 @@ there. Until then the loop or branch can still get carried values, merges and st
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import TypeAlias
 
+from pypto.elaborate.equal import Equal
 from pypto.error import Span
-from pypto.ir.expr import Expr, Variable, apply, as_int, variables_of
+from pypto.ir.expr import Expr, Variable, apply, as_int, const, variables_of
 from pypto.ir.ranges import Ranges
 from pypto.ir.tensor import (
     Buffer,
@@ -26,13 +27,16 @@ from pypto.ir.tensor import (
 
 __all__ = ["Block", "Draft", "OpenFor", "OpenIf", "behind", "finish", "in_front"]
 
+_TRUE = const(True)
+
 
 @dataclass(slots=True, eq=False)
 class Block:
     """One list of statements: ``first`` are those before the others, loads of carried tensors.
 
     ``locals``: local tensors of the loop or kernel around. ``variables``: those defined here.
-    ``ranges``: what is known of integers here.
+    ``ranges``: what is known of integers here. ``reached``: it runs, once at least, where this
+    holds and the block around it runs. ``equal``: equations that every call that gets here meets.
     """
 
     outer: Block | None = None
@@ -42,6 +46,30 @@ class Block:
     variables: set[Variable] = field(default_factory=set)
     ranges: Ranges = field(default_factory=Ranges)
     depth: int = 0
+    reached: Expr = _TRUE
+    equal: list[Expr] = field(default_factory=list)
+
+    @property
+    def choice(self) -> Block:
+        """The innermost block around that calls get to or not, by what is known at launch."""
+        for block in self.chain():
+            if block.outer is None or not (block.reached == _TRUE or variables_of(block.reached)):
+                break
+        return block
+
+    def path(self) -> Iterator[Expr]:
+        """The conditions under which this block runs, from the outermost on."""
+        if self.outer is not None:
+            yield from self.outer.path()
+        if self.reached != _TRUE:
+            yield self.reached
+
+    def chain(self) -> Iterator[Block]:
+        """This block and those around it."""
+        block: Block | None = self
+        while block is not None:
+            yield block
+            block = block.outer
 
     @property
     def loop(self) -> Block:
@@ -53,22 +81,14 @@ class Block:
 
     def within(self, block: Block) -> bool:
         """Whether this is ``block`` or stands in it."""
-        here: Block | None = self
-        while here is not None and here is not block:
-            here = here.outer
-        return here is block
+        return any(here is block for here in self.chain())
 
     def sees(self, expr: Expr) -> bool:
         """Whether everything in ``expr`` has a value here."""
-        return all(self._defines(variable) for variable in variables_of(expr))
-
-    def _defines(self, variable: Variable) -> bool:
-        block: Block | None = self
-        while block is not None:
-            if variable in block.variables:
-                return True
-            block = block.outer
-        return False
+        return all(
+            any(variable in block.variables for block in self.chain())
+            for variable in variables_of(expr)
+        )
 
 
 @dataclass(slots=True, eq=False)
@@ -111,10 +131,13 @@ class OpenIf:
 Draft: TypeAlias = Simple | LoadScalar | OpenFor | OpenIf
 
 
-def finish(block: Block) -> tuple[Statement, ...]:
+def finish(block: Block, same: Equal | None = None) -> tuple[Statement, ...]:
     """The statements of a block that gets no more."""
+    same = same or Equal()
+    if block.equal:
+        same = same.within(block.equal)
     drafts = (*block.first, *block.body)
-    return tuple(_finished(draft) for draft in drafts if not _is_empty(draft))
+    return tuple(_finished(draft, same) for draft in drafts if not _is_empty(draft))
 
 
 def _is_empty(draft: Draft) -> bool:
@@ -124,18 +147,19 @@ def _is_empty(draft: Draft) -> bool:
     return all(map(_is_empty, (*draft.then.body, *draft.other.body)))
 
 
-def _finished(draft: Draft) -> Statement:
+def _finished(draft: Draft, same: Equal) -> Statement:
     if isinstance(draft, OpenFor):
+        until = None if draft.until is None else same.carried(draft.until)
         return For(
-            draft.index, draft.start, draft.stop, draft.step, finish(draft.body), draft.span,
-            tuple(draft.carried), tuple(draft.body.locals), draft.until, draft.parallel, draft.name,
+            draft.index, same.expr(draft.start), same.expr(draft.stop), same.expr(draft.step),
+            finish(draft.body, same), draft.span, tuple(map(same.carried, draft.carried)),
+            tuple(draft.body.locals), until, draft.parallel, draft.name,
         )  # fmt: skip
     if isinstance(draft, OpenIf):
-        return If(
-            draft.condition, finish(draft.then), finish(draft.other), draft.span,
-            tuple(draft.merges),
-        )  # fmt: skip
-    return draft
+        then, other = finish(draft.then, same), finish(draft.other, same)
+        merges = tuple(map(same.merge, draft.merges))
+        return If(same.expr(draft.condition), then, other, draft.span, merges)
+    return same.simple(draft)
 
 
 def in_front(draft: OpenFor | OpenIf, statements: Iterable[Draft]) -> None:

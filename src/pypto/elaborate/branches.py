@@ -12,15 +12,25 @@ from typing import NoReturn
 
 from pypto.elaborate import values as v
 from pypto.elaborate.blocks import Block, OpenIf, behind
+from pypto.elaborate.conditions import negated
 from pypto.elaborate.diagnostics import Poisoned, refuse
-from pypto.elaborate.exits import BREAK, CONTINUE, RETURN, VALUE, ExitSignal, LeftSignal, record
-from pypto.elaborate.joining import as_kind, common_kind, in_words, same, settled
+from pypto.elaborate.exits import (
+    BREAK,
+    CONTINUE,
+    RETURN,
+    VALUE,
+    ExitSignal,
+    LeftSignal,
+    RaisedSignal,
+    record,
+)
+from pypto.elaborate.joining import as_kind, common_kind, in_words, same, sees, settled
 from pypto.elaborate.machine import Frame
 from pypto.elaborate.mutation import objects_held
 from pypto.elaborate.scalars import as_number, number
 from pypto.elaborate.values import Deferred, Item, Known, Scalar, Sequence
 from pypto.error import FeTypeError, FeValueError, Span
-from pypto.ir.expr import Apply, Expr, Kind, apply, const, symbols_of, variables_of
+from pypto.ir.expr import Expr, Kind, apply, const, symbols_of, variables_of
 from pypto.ir.tensor import Merge, TensorType
 
 __all__ = ["as_condition", "choose", "run_branch", "unless"]
@@ -42,11 +52,17 @@ class _Branch:
     draft: OpenIf
     leaves: list[bool] = field(default_factory=list)  # whether control never gets to a side's end
 
+    def sees(self, item: Item) -> bool:
+        """Whether ``item`` means the same behind the branch as inside."""
+        return sees(self.frame.context.builder, item, self.draft.around)
+
     # --- names ---
 
-    def merge(self, then: dict[str, Item], other: dict[str, Item]) -> dict[str, Item]:
-        """The names behind the branch."""
+    def merge(self, then: dict[str, Item], other: dict[str, Item] | None) -> dict[str, Item]:
+        """The names behind the branch; without ``other`` only ``then`` ever runs."""
         found: dict[str, Item] = {}
+        if other is None:
+            return {name: self.only(name, item) for name, item in then.items()}
         for name in dict.fromkeys((*then, *other)):
             a, b = then.get(name), other.get(name)
             if name in _HIDDEN:
@@ -54,6 +70,20 @@ class _Branch:
             kept = settled(a) if same(a, b) else None
             found[name] = kept if kept is not None else self.deferred(name, a, b)
         return found
+
+    def only(self, name: str, item: Item) -> Item:
+        """The value behind the branch of a name that has ``item`` on the side that runs."""
+        if isinstance(item, Deferred):
+            return Deferred(lambda span: self.kept(name, item.settle(span), span))
+        if self.sees(item):
+            return item
+        return Deferred(lambda span: self.kept(name, item, span))
+
+    def kept(self, name: str, item: Item, span: Span) -> Item:
+        if self.sees(item):
+            return item
+        then, other = (None, item) if self.leaves[0] else (item, None)
+        return self.named(name, then, other, span)
 
     def deferred(self, name: str, then: Item | None, other: Item | None) -> Deferred:
         return Deferred(lambda span: self.named(name, then, other, span))
@@ -87,7 +117,11 @@ class _Branch:
             return self._join_tensors(name, then, other, span)
         if isinstance(some, Sequence) and not some.mutable:
             return self._join_tuples(name, then, other, span)
-        return some if then is None or other is None else None
+        if then is not None and other is not None:
+            return None
+        if some is not None and not self.sees(some):
+            self._refuse_contents(name, some, span)
+        return some
 
     def _number(self, item: Item | None, span: Span) -> Expr | None:
         if isinstance(item, Known):
@@ -111,7 +145,7 @@ class _Branch:
         if (a, b) == (const(True), const(False)):
             return self.draft.condition
         if (a, b) == (const(False), const(True)):
-            return _negated(self.draft.condition)
+            return negated(self.draft.condition)
         for merge in self.draft.merges:
             if (merge.then, merge.other) == (a, b):
                 return merge.result
@@ -144,7 +178,7 @@ class _Branch:
                 block.body += builder.copied(item, buffer, span)
         valid = tuple(sizes)
         type = TensorType(some.dtype, some.shape, None if valid == some.shape else valid)
-        value, load = builder.read_back(buffer, type, name, span)
+        value, load = builder.read_back(buffer, type, name, span, block=draft.around)
         behind(draft, [load])
         return value
 
@@ -190,6 +224,16 @@ class _Branch:
             help=f"set '{name}' on both sides, or before the branch",
         )
 
+    def _refuse_contents(self, name: str, item: Item, span: Span) -> NoReturn:
+        refuse(
+            FeTypeError,
+            f"'{name}' holds what only a side of a run-time branch knows",
+            span,
+            got=v.describe(item),
+            notes=(f"the branch is at {self.draft.span.location}",),
+            help="make a tuple, or give the tensors and numbers in it names of their own",
+        )
+
     def refuse_types(
         self, what: str, then: Item | None, other: Item | None, span: Span
     ) -> NoReturn:
@@ -210,15 +254,24 @@ def run_branch(
     """A branch of the running kernel; ``then`` and ``other`` evaluate its sides."""
     branch = _open(frame, condition, span)
     before = dict(frame.locals)
-    names = []
+    marks = frame.context.builder.marks()
+    names: list[dict[str, Item] | None] = []  # None: the kernel refuses calls that get there
     for block, side in ((branch.draft.then, then), (branch.draft.other, other)):
         frame.locals.clear()
         frame.locals.update(before)
-        branch.leaves.append(_leaves(frame, block, side))
-        names.append(dict(frame.locals))
+        end = _end(frame, block, side)
+        branch.leaves.append(end is not None)
+        names.append(None if isinstance(end, RaisedSignal) else dict(frame.locals))
+        if names[-1] is None:
+            frame.context.builder.forget(block, marks)
+            if block is branch.draft.then:
+                frame.locals.clear()
+                frame.locals.update(before)
+                other()
+                return
     frame.context.builder.append(branch.draft)
     frame.locals.clear()
-    frame.locals.update(branch.merge(*names))
+    frame.locals.update(branch.merge(names[0] or {}, names[1]))
     if all(branch.leaves):
         raise LeftSignal
 
@@ -237,32 +290,27 @@ def unless(frame: Frame, away: Expr, span: Span, rest: Callable[[], None]) -> No
             frame.locals[flags[0]] = Known(True)
         raise LeftSignal
 
-    run_branch(frame, _negated(as_condition(away)), span, reached, gone)
-
-
-def _negated(condition: Expr) -> Expr:
-    if isinstance(condition, Apply) and condition.op == "not":
-        return condition.args[0]
-    return apply("not", condition)
+    run_branch(frame, negated(as_condition(away)), span, reached, gone)
 
 
 def _open(frame: Frame, condition: Expr, span: Span) -> _Branch:
     builder = frame.context.builder
     condition = as_condition(condition)
-    then = builder.nested(builder.ranges.assume(condition), loop=False)
-    other = builder.nested(builder.ranges.assume(_negated(condition)), loop=False)
+    opposite = negated(condition)
+    then = builder.nested(builder.ranges.assume(condition), condition, loop=False)
+    other = builder.nested(builder.ranges.assume(opposite), opposite, loop=False)
     return _Branch(frame, OpenIf(builder.block, condition, then, other, span))
 
 
-def _leaves(frame: Frame, block: Block, side: Callable[[], None]) -> bool:
-    """Evaluate one side; True when control never gets to its end."""
+def _end(frame: Frame, block: Block, side: Callable[[], None]) -> ExitSignal | None:
+    """Evaluate one side: how control always leaves it; None: it may get to its end."""
     with objects_held(frame), frame.context.builder.inside(block):
         try:
             side()
         except ExitSignal as signal:
             record(frame, signal)
-            return True
-    return False
+            return signal
+    return None
 
 
 def choose(
@@ -281,14 +329,22 @@ def choose(
     draft, builder = branch.draft, frame.context.builder
     branch.leaves.extend((False, False))
     before = dict(frame.locals)
-    items: list[Item] = []
+    found: list[Item | None] = []
     names: list[dict[str, Item]] = []
+    marks = builder.marks()
     for block, side in ((draft.then, then), (draft.other, other)):
         frame.locals.clear()
         frame.locals.update(before)
         with objects_held(frame), builder.inside(block):
-            items.append(side())
+            try:
+                found.append(side())
+            except RaisedSignal:
+                found.append(None)
+                builder.forget(block, marks)
         names.append(dict(frame.locals))
+    items = [item for item in found if item is not None]
+    if len(items) < 2:
+        return _chosen(branch, found, names, span)
     a, b = (number(item) for item in items)
     frame.locals.clear()
     frame.locals.update(branch.merge(*names))
@@ -309,6 +365,26 @@ def choose(
         if _specialisable(condition):
             frame.need(Scalar(condition), span, "a condition")
         branch.refuse_types("the expression has", items[0], items[1], span)
+    return joined
+
+
+def _chosen(
+    branch: _Branch, found: list[Item | None], names: list[dict[str, Item]], span: Span
+) -> Item:
+    """The value of the side that is not refused at the call."""
+    frame = branch.frame
+    side = next((side for side, item in enumerate(found) if item is not None), None)
+    if side is None:
+        raise RaisedSignal
+    frame.context.builder.append(branch.draft)
+    frame.locals.clear()
+    frame.locals.update(branch.merge(names[side], None))
+    item = found[side]
+    assert item is not None
+    if branch.sees(item):
+        return item
+    joined = branch.join("chosen", found[0], found[1], span)
+    assert joined is not None, "one side alone has nothing to differ from"
     return joined
 
 

@@ -2,27 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import functools
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 
 from pypto.elaborate.blocks import Block, Draft, OpenFor, finish
+from pypto.elaborate.conditions import implying, negated, simplest
 from pypto.elaborate.diagnostics import refuse
 from pypto.elaborate.values import Part, Tensor
 from pypto.error import DtypeError, FeValueError, ShapeError, Span
 from pypto.ir.dtype import DataType, stored_dtypes
-from pypto.ir.expr import (
-    Apply,
-    Expr,
-    Kind,
-    Variable,
-    apply,
-    as_int,
-    const,
-    from_polynomial,
-    polynomial,
-    variables_of,
-)
+from pypto.ir.expr import Expr, Kind, Variable, apply, as_int, const, variables_of
 from pypto.ir.ranges import Ranges
 from pypto.ir.tensor import (
     Buffer,
@@ -64,19 +55,19 @@ def _holding(buffer: Buffer, value: Value) -> Part:
     return Part(buffer, region, (*range(buffer.type.rank),), value.type, value.name)
 
 
-def _without_variables(condition: Expr) -> Expr:
-    """``a - i == b - i`` says ``a == b``."""
-    if not (isinstance(condition, Apply) and condition.op == "eq" and variables_of(condition)):
-        return condition
-    terms = polynomial(apply("sub", *condition.args))
-    plus = from_polynomial({m: c for m, c in terms.items() if c > 0})
-    return apply("eq", plus, from_polynomial({m: -c for m, c in terms.items() if c < 0}))
-
-
+_TRUE = const(True)
 _ZERO = const(0)
 
 MAX_STATEMENTS = 10_000
 """Operations, loads and stores of one kernel; a C++ compiler needs some 5 ms for each."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Marks:
+    locals: int
+    statements: int
+    read: set[Buffer]
+    written: set[Buffer]
 
 
 @dataclass(slots=True, eq=False)
@@ -97,6 +88,7 @@ class Builder:
     memory: dict[Buffer, int] = field(default_factory=dict)
     names: set[str] = field(default_factory=set)  # of local tensors and variables
     held: dict[Value, list[tuple[Buffer, Block]]] = field(default_factory=dict)  # see `kept`
+    made: dict[Value, Block] = field(default_factory=dict)
     count: int = 0  # values
     variables: int = 0
     loops: dict[Variable, OpenFor] = field(default_factory=dict)  # by their indices
@@ -125,15 +117,28 @@ class Builder:
             self.block = outer
             self.tile, self.tile_span = tile
 
-    def nested(self, ranges: Ranges, *, loop: bool) -> Block:
+    def nested(self, ranges: Ranges, reached: Expr, *, loop: bool) -> Block:
         """A block inside the one that is open; a loop's has local tensors of its own."""
         around = self.block
         return Block(
-            around, locals=[] if loop else around.locals, ranges=ranges, depth=around.depth + 1
-        )
+            around, locals=[] if loop else around.locals, ranges=ranges, depth=around.depth + 1,
+            reached=reached,
+        )  # fmt: skip
 
     def append(self, statement: Draft) -> None:
         self.block.body.append(statement)
+
+    def marks(self) -> _Marks:
+        """What :meth:`forget` goes back to."""
+        return _Marks(len(self.block.locals), self.statements, set(self.read), set(self.written))
+
+    def forget(self, block: Block, marks: _Marks) -> None:
+        """Drop what stands in ``block``: no call gets to its end."""
+        block.first.clear()
+        block.body.clear()
+        if block.locals is self.block.locals:
+            del self.block.locals[marks.locals :]
+        self.statements, self.read, self.written = marks.statements, marks.read, marks.written
 
     def finish(self) -> tuple[Statement, ...]:
         """The statements of the kernel."""
@@ -141,9 +146,10 @@ class Builder:
 
     # --- values, variables, buffers ---
 
-    def value(self, type: TensorType, name: str | None = None) -> Value:
-        """A new SSA value."""
+    def value(self, type: TensorType, name: str | None = None, block: Block | None = None) -> Value:
+        """A new SSA value of ``block``; None: of the one that is open."""
         made = Value(self.count, type, name)
+        self.made[made] = block or self.block
         self.count += 1
         return made
 
@@ -273,9 +279,11 @@ class Builder:
         name: str | None,
         span: Span,
         part: Part | None = None,
+        block: Block | None = None,
     ) -> tuple[Value, Load]:
-        """A value of ``type`` from the start of ``buffer`` (or of ``part``), and its statement."""
-        made = self.value(type, name)
+        """A value of ``type`` from the start of ``buffer`` (or of ``part``), and its statement,
+        which will stand in ``block`` (None: in the one that is open)."""
+        made = self.value(type, name, block)
         region = Region(full_region(buffer).offsets, type.sizes)
         if part is None or part.axes == (*range(buffer.type.rank),):
             return made, Load(made, buffer, part.region if part else region, span)
@@ -319,18 +327,63 @@ class Builder:
         self.append(Compute(result, op, args, attrs, self.tile, span, self.tile_span))
         return result
 
-    def require(self, condition: Expr, message: str, span: Span) -> None:
-        """Make ``condition`` a precondition of every call; the same one counts once."""
-        condition = _without_variables(condition)
-        if variables_of(condition):
+    def require(
+        self, condition: Expr, message: str, span: Span, values: Iterable[Value] = ()
+    ) -> None:
+        """Make ``condition`` a precondition of every call that gets here; the same one counts once.
+
+        Of the way here counts what is known at launch: a call that runs a loop or takes a branch
+        only because of elements must meet the condition, too. ``values``: those whose sizes it
+        compares; what was made in front of a branch has no other sizes inside.
+        """
+        conditions = implying(self.ranges, condition)
+        if conditions is None:
             refuse(
                 ShapeError,
                 f"{message}, which cannot be proved: it depends on values that only the running "
                 "kernel knows",
                 span,
-                got=str(condition),
+                got=str(simplest(condition)),
                 help="use slices of constant length: x[i * T : (i + 1) * T]",
             )
+        block = self.block.choice
+        while block.outer is not None and not all(self.made[v].within(block) for v in values):
+            block = block.outer.choice
+        for one in conditions:
+            self._require(block, one, message, span)
+
+    def refuse_here(self, message: str, span: Span) -> bool:
+        """Refuse every call that gets here; False: whether one does is not known at launch."""
+        block = self.block.choice
+        if block.outer is None or any(map(variables_of, self.block.path())):
+            return False
+        self._require(block.outer.choice, negated(block.reached), message, span)
+        return True
+
+    def promise(self, condition: Expr, message: str, span: Span) -> bool:
+        """Make ``condition`` a precondition of exactly those calls that get here; False: whether a
+        call does, or the condition, is not known at launch."""
+        implied = [condition] if not variables_of(condition) else implying(self.ranges, condition)
+        if implied == []:
+            return True
+        if variables_of(condition) or any(map(variables_of, self.block.path())):
+            return False
+        self._require(self.block.choice, condition, message, span)
+        return True
+
+    def _require(self, at: Block, condition: Expr, message: str, span: Span) -> None:
+        """Of the calls that get to ``at``, which is open."""
+        if condition == _TRUE:
+            return
+        for block in self.block.chain():
+            block.ranges = block.ranges.assume(condition)
+            if block is at:
+                break
+        path = [one for one in dict.fromkeys(at.path()) if not variables_of(one)]
+        if path:
+            at.equal.append(condition)
+            way = functools.reduce(lambda a, b: apply("and", a, b), path)
+            condition = apply("or", negated(way), condition)
         if condition not in self.required:
             self.required[condition] = Precondition(condition, message, span)
 
@@ -366,7 +419,7 @@ class Builder:
             )
         for size, given in unequal:
             message = f"storing into '{buffer.name}' needs {given} == {size}"
-            self.require(apply("eq", given, size), message, span)
+            self.require(apply("eq", given, size), message, span, [value])
 
     def _check_stored(self, buffer: Buffer, span: Span) -> None:
         dtype = buffer.type.dtype

@@ -141,7 +141,9 @@ class Carrier:
                 name.sizes[axis] = part
                 part.variable = self._variable(part, "int")
                 sizes[axis] = part.variable
-        value, load = builder.read_back(buffer, _sized(before.type, sizes), before.name, span)
+        value, load = builder.read_back(
+            buffer, _sized(before.type, sizes), before.name, span, block=self.draft.body
+        )
         self.draft.body.first.append(load)
         return value
 
@@ -233,8 +235,9 @@ class Carrier:
             for axis, size in enumerate(last.type.sizes)
         ]
         value, load = builder.read_back(
-            buffer, _sized(last.type, sizes), last.name or _identifier(name.label), span
-        )
+            buffer, _sized(last.type, sizes), last.name or _identifier(name.label), span,
+            block=self.draft.around,
+        )  # fmt: skip
         behind(self.draft, [load])
         return value
 

@@ -18,7 +18,7 @@ from pypto.ir.expr import Const, Expr, apply, const
 
 __all__ = [
     "BREAK", "CONTINUE", "RETURN", "VALUE", "BreakSignal", "ContinueSignal", "ExitSignal",
-    "LeftSignal", "ReturnSignal", "flag", "left", "loop_flags", "record",
+    "LeftSignal", "RaisedSignal", "ReturnSignal", "flag", "left", "loop_flags", "record",
 ]  # fmt: skip
 
 BREAK, CONTINUE, RETURN, VALUE = "<break>", "<continue>", "<return>", "<value>"
@@ -47,6 +47,10 @@ class ReturnSignal(ExitSignal):
 
 class LeftSignal(ExitSignal):
     """Control has left on every way here; the flags say how."""
+
+
+class RaisedSignal(ExitSignal):
+    """A raise statement was reached: a precondition says that no call gets here."""
 
 
 @contextmanager

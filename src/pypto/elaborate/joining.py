@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 from pypto.elaborate import values as v
+from pypto.elaborate.blocks import Block
+from pypto.elaborate.builder import Builder
+from pypto.elaborate.mutation import parts_of
 from pypto.elaborate.scalars import as_number, number
 from pypto.elaborate.values import Deferred, Item, Known, Part, Scalar, Sequence
 from pypto.ir.dtype import DataType
 from pypto.ir.expr import Expr, Kind, apply
+from pypto.ir.tensor import Buffer, Value
 
-__all__ = ["as_kind", "common_kind", "in_words", "same", "settled"]
+__all__ = ["as_kind", "common_kind", "in_words", "same", "sees", "settled"]
 
 _ORDER: tuple[Kind, ...] = ("bool", "int", "float")
 
@@ -34,6 +38,23 @@ def same(a: Item | None, b: Item | None) -> bool:
     if isinstance(a, Sequence) and isinstance(b, Sequence) and not (a.mutable or b.mutable):
         return len(a.items) == len(b.items) and all(map(same, a.items, b.items))
     return False
+
+
+def sees(builder: Builder, item: Item, block: Block) -> bool:
+    """Whether ``item`` means in ``block`` what it means where it was made."""
+    if isinstance(item, Deferred):
+        return item.found is not None and sees(builder, item.found, block)
+    if isinstance(item, Value):
+        return block.within(builder.made[item])
+    if isinstance(item, Buffer):
+        return item.param is not None or any(item in one.locals for one in block.chain())
+    if isinstance(item, Part):
+        sizes = (*item.region.offsets, *item.region.sizes, *item.type.shape, *item.type.sizes)
+        return sees(builder, item.buffer, block) and all(map(block.sees, sizes))
+    if isinstance(item, Scalar):
+        element = item.element
+        return block.sees(item.expr) and (element is None or sees(builder, element, block))
+    return all(sees(builder, part, block) for part in parts_of(item))
 
 
 def _equal(a: object, b: object) -> bool:

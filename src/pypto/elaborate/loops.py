@@ -143,6 +143,15 @@ def run_loop(
     return None
 
 
+def _reached(loop: Loop) -> Expr:
+    """Where the loop runs at all."""
+    up, down = apply("lt", loop.start, loop.stop), apply("gt", loop.start, loop.stop)
+    step = as_int(loop.step)
+    if step is not None:
+        return up if step > 0 else down
+    return apply("select", apply("gt", loop.step, 0), up, down)
+
+
 def _pair(factor: int, index: Expr) -> Item:
     return v.Sequence([v.scalar(index), v.Known(factor)], False)
 
@@ -163,7 +172,7 @@ def _run(
     """One loop, whose target gets ``item`` of the index."""
     builder = frame.context.builder
     name = loop.name if loop.name and loop.name.isidentifier() else _target(node)
-    around, inner = builder.block, builder.nested(builder.ranges, loop=True)
+    around, inner = builder.block, builder.nested(builder.ranges, _reached(loop), loop=True)
     index = builder.variable(name, "int", inner, "the index of the loop", frame.span(node.iter))
     inner.ranges = builder.ranges.enter(index, loop.start, loop.stop, loop.step)
     draft = OpenFor(

@@ -15,7 +15,7 @@ from pypto.elaborate.machine import Frame
 from pypto.elaborate.values import Item
 from pypto.error import FeTypeError, Span
 
-__all__ = ["check_change", "objects_held"]
+__all__ = ["check_change", "objects_held", "parts_of"]
 
 
 @contextlib.contextmanager
@@ -65,12 +65,12 @@ def _collect(items: Iterable[Item], found: dict[int, Item], pending: list[Frame]
             continue
         if isinstance(item, v.Sequence | v.Mapping | v.Set | v.Instance | v.Cursor):
             found[id(item)] = item
-        stack += _parts(item)
+        stack += parts_of(item)
         if isinstance(item, v.Closure):
             pending.append(item.frame)
 
 
-def _parts(item: Item) -> list[Item]:
+def parts_of(item: Item) -> list[Item]:
     """The items that ``item`` holds."""
     if isinstance(item, v.Sequence):
         return item.items

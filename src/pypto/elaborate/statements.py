@@ -39,19 +39,17 @@ from pypto.elaborate.iteration import iterate
 from pypto.elaborate.loops import run_loop
 from pypto.elaborate.machine import Execute, Frame, identifier
 from pypto.elaborate.parse import children
+from pypto.elaborate.raising import assert_statement, raise_statement
 from pypto.elaborate.values import POISON, Item, Known, Scalar, is_tensor
 from pypto.error import (
     Diagnostic,
-    FeError,
-    FeNotImplementedError,
     FeTypeError,
-    FeValueError,
     ParserError,
     PyptoError,
     Span,
     UnsupportedSyntaxError,
 )
-from pypto.ir.expr import Const, Expr, apply
+from pypto.ir.expr import Const, Expr
 from pypto.ir.tensor import Buffer, root
 
 __all__ = ["STATEMENTS", "execute"]
@@ -320,50 +318,6 @@ def _return(frame: Frame, node: cst.Return) -> None:
     )
 
 
-def _assert(frame: Frame, node: cst.Assert) -> None:
-    test = frame.evaluate(node.test)
-    span = frame.span(node.test)
-    text = span.text()
-    if isinstance(test, Scalar):
-        message = _message(frame, node.msg) if node.msg is not None else f"assert {text}"
-        condition = test.expr if test.expr.kind == "bool" else apply("ne", test.expr, 0)
-        frame.context.builder.require(condition, message, span)
-        return
-    if not truth(frame, test, span):
-        detail = f": {_message(frame, node.msg)}" if node.msg is not None else ""
-        refuse(FeValueError, f"the assertion '{text}' does not hold{detail}", span)
-
-
-def _message(frame: Frame, node: cst.BaseExpression) -> str:
-    return str(frame.known(node, "the message of an assertion"))
-
-
-_RAISED: tuple[tuple[type[BaseException], type[FeError]], ...] = (
-    (NotImplementedError, FeNotImplementedError),
-    (TypeError, FeTypeError),
-    (ValueError, FeValueError),
-)
-
-
-def _raise(frame: Frame, node: cst.Raise) -> None:
-    """Reached at compile time: the kernel's author refuses these arguments."""
-    if node.exc is None:
-        raise Poisoned
-    raised, words = node.exc, ""
-    if isinstance(raised, cst.Call):
-        parts = [str(frame.known(arg.value, "the message of an error")) for arg in raised.args]
-        words = ", ".join(parts)
-        raised = raised.func
-    item = frame.evaluate(raised)
-    span = frame.span(node)
-    kind = item.value if isinstance(item, Known) else None
-    if not isinstance(kind, type) or not issubclass(kind, BaseException):
-        refuse(FeTypeError, "only an exception class can be raised", span, got=v.describe(item))
-    cls = next((ours for theirs, ours in _RAISED if issubclass(kind, theirs)), FeError)
-    code = "F00007" if cls is FeError else None
-    refuse(cls, f"{kind.__name__}: {words}" if words else kind.__name__, span, code=code)
-
-
 def _expression(frame: Frame, node: cst.Expr) -> None:
     frame.evaluate(node.value)
 
@@ -374,7 +328,7 @@ def _pass(frame: Frame, node: cst.Pass) -> None:
 
 STATEMENTS: dict[type, Execute] = {
     cst.AnnAssign: annotated_assignment,
-    cst.Assert: _assert,
+    cst.Assert: assert_statement,
     cst.Assign: assignment,
     cst.AugAssign: augmented_assignment,
     cst.Break: _break,
@@ -385,7 +339,7 @@ STATEMENTS: dict[type, Execute] = {
     cst.FunctionDef: define,
     cst.If: _if,
     cst.Pass: _pass,
-    cst.Raise: _raise,
+    cst.Raise: raise_statement,
     cst.Return: _return,
     cst.While: _while,
 }

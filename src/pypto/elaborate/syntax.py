@@ -64,7 +64,7 @@ STATEMENTS = (
     Construct("If", "if, elif, else", "if x.shape[0] > 4: y = 1\nelif n: y = 2\nelse: y = 3"),
     Construct("Pass", "pass", "pass"),
     Construct("Raise From", "raise", "if x.shape[0] != 8: raise ValueError('eight') from None",
-              "reached while compiling: it refuses the call"),
+              "it refuses the calls that get there, which is known while compiling or at the call"),
     Construct("While", "while, also with else", "i = 3\nwhile i > 0: i -= 1\nelse: i = 9",
               "unrolled: the condition is known while compiling, and so is every step"),
     Construct("IndentedBlock SimpleStatementLine SimpleStatementSuite", "block",

@@ -293,8 +293,9 @@ def apply_operation(
     call = OpCall(spec, arguments, span, spans)
     builder = frame.context.builder
     result = partly_valid(call, spec.infer(call), builder.smaller)
+    given = [value for value in arguments.values() if isinstance(value, Value)]
     for condition, message in call.required:
-        builder.require(condition, message, span)
+        builder.require(condition, message, span, given)
     operands: list[Operand] = []
     attrs: list[tuple[str, object]] = []
     for param in spec.params:

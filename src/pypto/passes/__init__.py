@@ -7,6 +7,7 @@ import math
 
 from pypto.error import Diagnostic, PassError, raise_diagnostics
 from pypto.ir.expr import Expr, apply, const
+from pypto.ir.sizes import Sizes
 from pypto.ir.tensor import Buffer, Compute, Kernel, Precondition, Value, root
 from pypto.ir.tile import Block, Copy, Kind, Program, TileNode, TileStage, walk_nodes
 from pypto.passes.dead import written_in
@@ -16,7 +17,6 @@ from pypto.passes.plan import Terms
 from pypto.passes.program import Planner
 from pypto.passes.schedule import schedule, stages_of
 from pypto.passes.simplify import simplify
-from pypto.passes.sizes import Sizes
 from pypto.passes.stage import Stage
 from pypto.passes.tiles import check_tiles, clipped, iteration_shape
 from pypto.target import Target
@@ -34,7 +34,7 @@ def lower(kernel: Kernel, alias: tuple[int, ...], target: Target) -> Program:
     same = _memory(kernel, alias)
     primitive, uses = decompose(kernel)
     raise_diagnostics(check_tiles(uses, target))
-    sizes = Sizes(kernel.preconditions)
+    sizes = Sizes(p.condition for p in kernel.preconditions)
     local = localize(simplify(primitive, same, sizes), same)
     scheduled = schedule(local, sizes, same)
     tiled = _tiled(uses)

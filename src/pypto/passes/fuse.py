@@ -16,6 +16,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from pypto.ir.expr import Apply, Expr, as_int, const
+from pypto.ir.sizes import Sizes
 from pypto.ir.tensor import (
     Buffer,
     Compute,
@@ -30,7 +31,6 @@ from pypto.ir.tensor import (
 )
 from pypto.ops.lowering import REDUCE
 from pypto.passes.access import access_of, store_sizes
-from pypto.passes.sizes import Sizes
 from pypto.passes.stage import Axis, Key, Mapped, Node, Stage
 from pypto.passes.touches import Scope, touch_of
 

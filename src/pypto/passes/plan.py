@@ -8,12 +8,12 @@ from dataclasses import dataclass
 from pypto.error import Diagnostic, PassError
 from pypto.ir.expr import Apply, Expr, apply, as_int, const, variables_of
 from pypto.ir.ranges import Ranges
+from pypto.ir.sizes import Sizes
 from pypto.ir.tile import Form, Instr, Kind, Local, Phase, Plan, TileStage
 from pypto.passes.access import product
 from pypto.passes.draft import Draft
 from pypto.passes.memory import Capacity, Memory, plan_slots
 from pypto.passes.select import select
-from pypto.passes.sizes import Sizes
 from pypto.passes.space import Layout, merge_axes
 from pypto.passes.stage import Stage
 from pypto.passes.synchronize import finish_block, synchronize

@@ -13,10 +13,10 @@ from typing import TypeAlias
 
 from pypto.ir.expr import variables_of
 from pypto.ir.ranges import Ranges
+from pypto.ir.sizes import Sizes
 from pypto.ir.tensor import Buffer, For, If, Kernel, LoadScalar, Simple, Statement, root
 from pypto.ir.tile import Wait
 from pypto.passes.fuse import fuse
-from pypto.passes.sizes import Sizes
 from pypto.passes.stage import Stage
 from pypto.passes.touches import Scope, Touch, touch_of, touches_of
 

@@ -11,12 +11,12 @@ from __future__ import annotations
 from pypto.error import Diagnostic, DtypeError, Span
 from pypto.ir.dtype import DataType
 from pypto.ir.expr import Expr, apply, as_int, const
+from pypto.ir.sizes import Sizes
 from pypto.ir.tensor import Compute, Load, Store
 from pypto.ir.tile import Copy, Form, Instr, Kind, Local
 from pypto.ops.lowering import REDUCE
 from pypto.passes.access import access_of
 from pypto.passes.draft import Draft, DraftBlock, DraftPhase
-from pypto.passes.sizes import Sizes
 from pypto.passes.space import Layout
 from pypto.passes.stage import Node, Stage
 

@@ -13,6 +13,7 @@ from dataclasses import replace
 from typing import TypeAlias
 
 from pypto.ir.dtype import DataType
+from pypto.ir.sizes import Sizes
 from pypto.ir.tensor import (
     Axes,
     Buffer,
@@ -32,7 +33,6 @@ from pypto.ir.tensor import (
     walk,
 )
 from pypto.passes.dead import eliminate_dead, written_in
-from pypto.passes.sizes import Sizes
 
 __all__ = ["simplify"]
 

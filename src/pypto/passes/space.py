@@ -6,9 +6,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from pypto.ir.expr import Expr, apply, const
+from pypto.ir.sizes import Sizes
 from pypto.ir.tile import Space
 from pypto.passes.access import product
-from pypto.passes.sizes import Sizes
 from pypto.passes.stage import Axis, Node, Stage
 
 __all__ = ["Extent", "Layout", "merge_axes"]

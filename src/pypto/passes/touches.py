@@ -11,8 +11,8 @@ from dataclasses import dataclass, field, replace
 
 from pypto.ir.expr import Expr, Variable, apply, as_int, const, variables_of
 from pypto.ir.ranges import Ranges
+from pypto.ir.sizes import substitute
 from pypto.ir.tensor import Buffer, For, If, Load, LoadScalar, Shape, Statement, Store
-from pypto.passes.sizes import substitute
 from pypto.passes.stage import Stage
 
 __all__ = ["Scope", "Touch", "touch_of", "touches_of"]

@@ -1,11 +1,11 @@
-"""Which sizes are equal: known from the kernel's preconditions."""
+"""Which sizes are equal: known from conditions that every call meets."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
 
 from pypto.ir.expr import Apply, Const, Expr, Symbol, apply, as_int, symbols_of
-from pypto.ir.tensor import Precondition, TensorType
+from pypto.ir.tensor import TensorType
 
 __all__ = ["Sizes", "substitute"]
 
@@ -13,10 +13,10 @@ __all__ = ["Sizes", "substitute"]
 class Sizes:
     """Sizes modulo the equalities that every call is checked for before anything runs."""
 
-    def __init__(self, preconditions: Iterable[Precondition]) -> None:
+    def __init__(self, conditions: Iterable[Expr]) -> None:
         self._known: dict[Expr, Expr] = {}
         self._used: set[Symbol] = set()  # by the values of ``_known``
-        for condition in (p.condition for p in preconditions):
+        for condition in conditions:
             if isinstance(condition, Apply) and condition.op == "eq":
                 self._unify(*condition.args)
 

@@ -1,0 +1,78 @@
+"""Sizes that are equal inside a branch or loop alone: one of them stands for all there.
+
+Passes take sizes for equal where they are one expression, or where every call is checked for it.
+A call that does not get to a branch is not checked for what the branch needs.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field, replace
+
+from pypto.ir.expr import Expr
+from pypto.ir.sizes import Sizes
+from pypto.ir.tensor import (
+    Carried,
+    Compute,
+    Load,
+    LoadScalar,
+    Merge,
+    Region,
+    Simple,
+    Store,
+    TensorType,
+    Value,
+)
+
+__all__ = ["Equal"]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Equal:
+    """Rewrites statements of one block by the ``equations`` that hold in it."""
+
+    equations: tuple[Expr, ...] = ()
+    sizes: Sizes | None = None
+    values: dict[Value, Value] = field(default_factory=dict)
+
+    def within(self, equations: Iterable[Expr]) -> Equal:
+        """Inside a block where these hold, too."""
+        both = (*self.equations, *equations)
+        return Equal(both, Sizes(both), dict(self.values))
+
+    def expr(self, expr: Expr) -> Expr:
+        return expr if self.sizes is None else self.sizes.canonical(expr)
+
+    def carried(self, one: Carried) -> Carried:
+        return replace(one, initial=self.expr(one.initial), next=self.expr(one.next))
+
+    def merge(self, one: Merge) -> Merge:
+        return replace(one, then=self.expr(one.then), other=self.expr(one.other))
+
+    def simple(self, statement: Simple | LoadScalar) -> Simple | LoadScalar:
+        if self.sizes is None:
+            return statement
+        if isinstance(statement, Load):
+            region = self._region(statement.region)
+            return replace(statement, result=self._made(statement.result), region=region)
+        if isinstance(statement, Store):
+            value = self.values.get(statement.value, statement.value)
+            return replace(statement, value=value, region=self._region(statement.region))
+        if isinstance(statement, Compute):
+            args = tuple(
+                self.values.get(one, one) if isinstance(one, Value) else self.expr(one)
+                for one in statement.args
+            )
+            return replace(statement, result=self._made(statement.result), args=args)
+        return replace(statement, index=tuple(map(self.expr, statement.index)))
+
+    def _made(self, value: Value) -> Value:
+        shape = tuple(map(self.expr, value.type.shape))
+        valid = tuple(map(self.expr, value.type.sizes))
+        type = TensorType(value.type.dtype, shape, None if valid == shape else valid)
+        if type != value.type:
+            self.values[value] = replace(value, type=type)
+        return self.values.get(value, value)
+
+    def _region(self, region: Region) -> Region:
+        return Region(tuple(map(self.expr, region.offsets)), tuple(map(self.expr, region.sizes)))
