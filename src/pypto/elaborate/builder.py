@@ -238,9 +238,11 @@ class Builder:
             repeated = as_int(given) == 1 and as_int(size) != 1
             if axis is not None and not repeated and (have != given or sizes[axis] != size):
                 sizes[axis] = self.smaller(sizes[axis], have)
-        last = (*range(buffer.type.rank),)[buffer.type.rank - rank :]
         region = Region(part.region.offsets, tuple(sizes))
-        self.append(Store(buffer, region, value, span, None if axes == last else axes))
+        every = part.axes == (*range(buffer.type.rank),)
+        self.append(
+            Store(buffer, region, value, span, None if every else part.axes, part.type.shape)
+        )
         self.overwritten(buffer)
 
     def kept(self, value: Value, span: Span) -> Part:
@@ -269,7 +271,8 @@ class Builder:
             self.read.add(root(part.buffer))
             item, load = self.read_back(part.buffer, part.type, part.name, span, part)
             statements.append(load)
-        statements.append(Store(buffer, _holding(buffer, item).region, item, span))
+        held = _holding(buffer, item)
+        statements.append(Store(buffer, held.region, item, span, None, item.type.shape))
         return statements
 
     def read_back(

@@ -163,7 +163,9 @@ class Store:
 
     Where the region is smaller, the value's first elements along that axis are written.
 
-    ``axes``: where the value's axes lie in the buffer; None: its last axes are the buffer's last.
+    ``axes``: where the axes of the part lie in the buffer, of which the value's are the last; None:
+    all axes of the buffer. ``shape``: what is stated of the part along them; None: the region's
+    sizes.
     """
 
     buffer: Buffer
@@ -171,6 +173,7 @@ class Store:
     value: Value
     span: Span
     axes: Axes | None = None
+    shape: Shape | None = None
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -276,10 +279,10 @@ def walk(body: tuple[Statement, ...]) -> Iterator[Statement]:
 
 
 def along(sizes: Shape, axes: Axes | None, rank: int) -> Shape:
-    """Sizes of a region along the ``rank`` axes of a value that lies there by ``axes``."""
+    """Sizes of a region along the last ``rank`` of ``axes``, None for those of the buffer."""
     if axes is None:
         return sizes[len(sizes) - rank :]
-    return tuple(const(1) if a is None else sizes[a] for a in axes)
+    return tuple(const(1) if a is None else sizes[a] for a in axes[len(axes) - rank :])
 
 
 def scalars_of(statement: Statement) -> Iterator[Expr]:

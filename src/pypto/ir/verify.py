@@ -142,12 +142,15 @@ class _TensorCheck:
         """A store writes no more than the value holds; where sizes depend on loops, that is for the
         interpreter of the tests to see."""
         value = store.value.type
-        self._region(store.buffer, store.region, store.axes, value.rank, store.span)
+        axes = store.axes
+        self._region(store.buffer, store.region, axes, len(axes or ()), store.span)
         self._use(store.value, store.span)
         if value.dtype != store.buffer.type.dtype:
             _defect(f"{store.value} of {value.dtype} is stored into {store.buffer}", store.span)
-        rank = value.rank if store.axes is not None else len(store.region.sizes)
+        rank = len(store.region.sizes if store.axes is None else store.axes)
         sizes = along(store.region.sizes, store.axes, rank)
+        if store.shape is not None and len(store.shape) != rank:
+            _defect(f"the shape of a part of {store.buffer} has another rank", store.span)
         wanted = sizes[len(sizes) - value.rank :]
         if value.rank > len(sizes) or not all(
             as_int(have) == 1

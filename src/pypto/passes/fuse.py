@@ -15,7 +15,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from pypto.ir.expr import Apply, Expr, as_int, const
+from pypto.ir.expr import Expr, as_int, const
 from pypto.ir.sizes import Sizes
 from pypto.ir.tensor import (
     Buffer,
@@ -141,9 +141,13 @@ class _Fusion:
 
     def _map_store(self, store: Store, stage: Stage) -> Mapped | None:
         shape = [self.sizes.canonical(s) for s in store_sizes(store)]
-        long = [i for i, s in enumerate(shape) if not self._at_most_one(s)]
+        single = self._single(store)
+        long = [i for i, one in enumerate(single) if not one]
         wanted = [shape[i] for i in long]
-        guards = frozenset(s for s in shape if as_int(s) != 1) - frozenset(wanted)
+        # Where one element is stated there may be none.
+        guards = frozenset(
+            s for s, one in zip(shape, single, strict=True) if one and as_int(s) != 1
+        )
         if not stage.axes and not stage.nodes:
             stage.axes = [Axis(s) for s in wanted]
             stage.guards = guards
@@ -157,12 +161,10 @@ class _Fusion:
             mapping[position] = axis
         return tuple(mapping)
 
-    def _at_most_one(self, size: Expr) -> bool:
-        """Whether an axis has one element or, where that is no constant, perhaps none."""
-        known = as_int(size)
-        if known is not None:
-            return known == 1
-        return isinstance(size, Apply) and self.scope.ranges.upper(size) == 1
+    def _single(self, store: Store) -> list[bool]:
+        """Per axis of a store's part: whether it is stated to have one element."""
+        shape = store_sizes(store) if store.shape is None else store.shape
+        return [as_int(self.sizes.canonical(size)) == 1 for size in shape]
 
     def _spread(self, store: Store) -> Value:
         """The value stored, expanded to the region's shape where it broadcasts."""
@@ -171,8 +173,8 @@ class _Fusion:
         value, sizes = store.value, store_sizes(store)
         have = (const(1),) * (len(sizes) - value.type.rank) + value.type.shape
         spread = [
-            as_int(self.sizes.canonical(h)) == 1 and not self._at_most_one(self.sizes.canonical(s))
-            for h, s in zip(have, sizes, strict=True)
+            as_int(self.sizes.canonical(h)) == 1 and not single
+            for h, single in zip(have, self._single(store), strict=True)
         ]
         if value.type.rank == len(sizes) and not any(spread):
             self.spread[store] = value
@@ -342,7 +344,7 @@ class _Fusion:
         stage = Stage()
         self.stages.insert(position, stage)
         region = Region(full_region(buffer).offsets, value.type.sizes)
-        store = Store(buffer, region, value, statement.span)
+        store = Store(buffer, region, value, statement.span, None, value.type.shape)
         tail, self.stages = self.stages[position + 1 :], self.stages[: position + 1]
         while not self._try(store, stage):
             pass

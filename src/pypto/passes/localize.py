@@ -133,7 +133,7 @@ class _Localize:
         locals_.append(buffer)
         region = Region(tuple(const(0) for _ in value.type.shape), value.type.sizes)
         self.spilled[value] = Load(value, buffer, region, statement.span)
-        return Store(buffer, region, value, statement.span)
+        return Store(buffer, region, value, statement.span, None, value.type.shape)
 
 
 def _early(body: tuple[Statement, ...], same: Mapping[Buffer, Buffer]) -> tuple[Statement, ...]:
