@@ -73,7 +73,7 @@ class Writer(Control):
 
     def write_program(self) -> Program:
         self.line("n, m = x.shape")
-        if self.one_in(6):
+        if self.one_in(30):  # of two axes: an operation on one axis refuses it
             tile = 8 if self.dtype != "DT_FP16" else 16
             self.line(f"pypto.set_vec_tile_shapes({self.pick(1, 4)}, {tile * self.pick(1, 2)})")
         while self.budget > 0:

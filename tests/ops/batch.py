@@ -57,16 +57,6 @@ class RuntimeTable(ctypes.Structure):
     )
 
 
-class _Launch(ctypes.Structure):
-    _fields_ = (
-        ("stream", ctypes.c_void_p),
-        ("frame", ctypes.c_void_p),
-        ("blocks", ctypes.c_uint32),
-        ("kind", ctypes.c_uint32),
-        ("flags", ctypes.c_uint32),
-    )
-
-
 class _Call(ctypes.Structure):
     _fields_ = (
         ("tensors", ctypes.c_void_p),
@@ -79,7 +69,7 @@ class _Entry(ctypes.Structure):
     _fields_ = (("abi_version", ctypes.c_uint32), ("run", ctypes.c_void_p))
 
 
-_LAUNCH = ctypes.CFUNCTYPE(None, ctypes.POINTER(_Launch))
+_BLOCKS = ctypes.CFUNCTYPE(ctypes.c_uint32, ctypes.c_double)
 _RUN = ctypes.CFUNCTYPE(ctypes.c_int32, ctypes.POINTER(RuntimeTable), ctypes.POINTER(_Call))
 
 
@@ -156,15 +146,9 @@ class Variant:
         source = runtime(workers)
         original = source.pypto_runtime().contents
         table = RuntimeTable.from_buffer_copy(original)
-        launch = _LAUNCH(original.launch)
-
-        def forced(request: Any) -> None:
-            request.contents.blocks = blocks
-            launch(request)
-
-        hook = _LAUNCH(forced)
+        hook = _BLOCKS(lambda work: blocks)
         if blocks is not None:
-            table.launch = ctypes.cast(hook, ctypes.c_void_p).value
+            table.blocks = ctypes.cast(hook, ctypes.c_void_p).value
         if l1_bytes is not None:
             table.l1_bytes = l1_bytes
         tensors = [v for v in values if isinstance(v, torch.Tensor)]
