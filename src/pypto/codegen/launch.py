@@ -53,7 +53,7 @@ class LaunchWriter:
     def _expressions(self) -> list[Expr]:
         exprs = [s for s in self.arguments.sources.values() if isinstance(s, Expr)]
         exprs += [p.condition for p in self.program.preconditions]
-        exprs += [s for b in self.program.workspace for s in b.type.shape]
+        exprs += self.program.workspace.values()
         for stage in self.program.stages:
             exprs += [stage.elements, *(plan.bound for plan in stage.plans)]
         return exprs
@@ -91,9 +91,9 @@ class LaunchWriter:
             (
                 self.shared.offsets[b],
                 self.shared.private.get(b, ""),
-                f"Mul({text(product(b.type.shape))}, {b.type.dtype.bytes}, error)",
+                f"Mul({text(elements)}, {b.type.dtype.bytes}, error)",
             )
-            for b in self.program.workspace
+            for b, elements in self.program.workspace.items()
         )
         floats = [n for s, n in host.items() if s.type == "float" and s.axis is None]
         ints = [n for n in host.values() if n not in floats]

@@ -365,12 +365,13 @@ def total_bytes(areas: Mapping[Area, int], depth: int) -> int:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Program:
-    """A whole kernel, one launch. ``private``: workspace that each core has for itself."""
+    """A whole kernel, one launch. ``workspace``: local tensors in global memory, with their number
+    of elements from what is known at launch; ``private``: those that each core has for itself."""
 
     name: str
     params: tuple[Param, ...]
     body: tuple[TileNode, ...]
-    workspace: tuple[Buffer, ...]
+    workspace: Mapping[Buffer, Expr]
     preconditions: tuple[Precondition, ...]
     tile: tuple[int, ...] | None
     span: Span

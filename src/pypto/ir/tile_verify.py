@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, NoReturn
 
 from pypto.error import Diagnostic, PyptoGeneralError, Span
 from pypto.ir.dtype import DataType
-from pypto.ir.expr import as_int
+from pypto.ir.expr import as_int, const
 from pypto.ir.tensor import Buffer, root
 from pypto.ir.tile import (
     Area,
@@ -98,7 +98,8 @@ def _check_stages(program: Program) -> None:
                     _defect(f"{copy.buffer} is read before it is written", copy.span)
             for copy in loads + stores:
                 memory = root(copy.buffer)
-                whole = straight and as_int(copy.offset) == 0
+                empty = const(0) in copy.buffer.type.shape
+                whole = straight and as_int(copy.offset) == 0 and not empty
                 if whole and (memory in written or (copy in stores and memory in read)):
                     _defect(f"{copy.buffer} is used without waiting for other cores", copy.span)
             _check_in_place(loads, stores)

@@ -6,10 +6,12 @@ from __future__ import annotations
 import math
 
 from pypto.error import Diagnostic, PassError, raise_diagnostics
-from pypto.ir.expr import Expr, apply, const
+from pypto.ir.expr import Expr, apply, const, variables_of
 from pypto.ir.sizes import Sizes
 from pypto.ir.tensor import Buffer, Compute, Kernel, Precondition, Value, root
 from pypto.ir.tile import Block, Copy, Kind, Program, TileNode, TileStage, walk_nodes
+from pypto.passes.access import product
+from pypto.passes.bounds import Loops, upper_bound
 from pypto.passes.dead import written_in
 from pypto.passes.decompose import Use, decompose
 from pypto.passes.localize import localize
@@ -40,7 +42,7 @@ def lower(kernel: Kernel, alias: tuple[int, ...], target: Target) -> Program:
     tiled = _tiled(uses)
     stages = list(stages_of(scheduled.body))
     planner = Planner(
-        Terms(target.ub_budget, 1, sizes, scheduled.ranges),
+        Terms(target.ub_budget, 1, sizes, scheduled.scope.ranges, scheduled.scope.loops),
         {stage: _unit(stage, tiled) for stage in stages},
         frozenset(written_in(local.body, same)),
     )
@@ -56,7 +58,7 @@ def lower(kernel: Kernel, alias: tuple[int, ...], target: Target) -> Program:
         kernel.name,
         kernel.params,
         nodes,
-        tuple(workspace),
+        {buffer: _memory_of(buffer, scheduled.scope.loops) for buffer in workspace},
         (*kernel.preconditions, *_row_gaps(nodes)),
         tiles[-1] if tiles else None,
         kernel.span,
@@ -71,6 +73,24 @@ def _memory(kernel: Kernel, alias: tuple[int, ...]) -> dict[Buffer, Buffer]:
     first: dict[int, Buffer] = {}
     same = {b: first.setdefault(c, b) for b, c in zip(tensors, alias, strict=True)}
     return same | {b: same.get(root(b), root(b)) for b in kernel.buffers if b not in same}
+
+
+def _memory_of(buffer: Buffer, loops: Loops) -> Expr:
+    """Elements of a local tensor in global memory, from what is known at launch."""
+    sizes = [upper_bound(size, loops) for size in buffer.type.shape]
+    known = [size for size in sizes if size is not None]
+    if len(known) < len(sizes):
+        message = f"how large '{buffer.name}' may become is not known before the kernel runs"
+        help = "cut it to a size that tensors, parameters and loops bound"
+        raise PassError(
+            [Diagnostic(PassError, PassError.default_code, message, buffer.span, help=help)]
+        )
+    return product(
+        tuple(
+            apply("max", size, 0) if variables_of(was) else size
+            for was, size in zip(buffer.type.shape, known, strict=True)
+        )
+    )
 
 
 def _row_gaps(nodes: tuple[TileNode, ...]) -> list[Precondition]:

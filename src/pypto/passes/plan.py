@@ -6,11 +6,12 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from pypto.error import Diagnostic, PassError
-from pypto.ir.expr import Apply, Expr, apply, as_int, const, variables_of
+from pypto.ir.expr import Expr, apply, as_int, const, variables_of
 from pypto.ir.ranges import Ranges
 from pypto.ir.sizes import Sizes
 from pypto.ir.tile import Form, Instr, Kind, Local, Phase, Plan, TileStage
 from pypto.passes.access import product
+from pypto.passes.bounds import Loops, upper_bound
 from pypto.passes.draft import Draft
 from pypto.passes.memory import Capacity, Memory, plan_slots
 from pypto.passes.select import select
@@ -44,6 +45,7 @@ class Terms:
     unit: int
     sizes: Sizes
     ranges: Ranges
+    loops: Loops
 
 
 def plan_stage(stage: Stage, terms: Terms) -> TileStage:
@@ -52,7 +54,7 @@ def plan_stage(stage: Stage, terms: Terms) -> TileStage:
     spans = [n.statement.span for n in stage.nodes] + [store.span for store, _ in stage.stores]
     space = layout.space
     sizes = [*space.outer, space.rows, space.cols]
-    elements = product(tuple(launch_bound(size, terms.ranges) for size in sizes))
+    elements = product(tuple(launch_bound(size, terms) for size in sizes))
     plans = tuple(_plans(stage, layout, terms))
     return TileStage(plans, tuple(dict.fromkeys(spans)), elements, guard=_guard(stage))
 
@@ -88,19 +90,15 @@ def _plans(stage: Stage, layout: Layout, terms: Terms) -> list[Plan]:
 _LONG = const(1 << 32)
 
 
-def launch_bound(expr: Expr, ranges: Ranges) -> Expr:
+def launch_bound(expr: Expr, terms: Terms) -> Expr:
     """What ``expr`` does not exceed, from what is known at launch; a large number, if need be."""
     if not variables_of(expr):
         return expr
-    upper = ranges.upper(expr)
+    upper = terms.ranges.upper(expr)
     if upper is not None:
         return const(max(upper, 0))
-    if isinstance(expr, Apply) and expr.op == "min":
-        known = [arg for arg in expr.args if not variables_of(arg)]
-        return known[0] if known else launch_bound(expr.args[0], ranges)
-    if isinstance(expr, Apply) and expr.op == "max":
-        return apply("max", *(launch_bound(arg, ranges) for arg in expr.args))
-    return _LONG
+    found = upper_bound(expr, terms.loops)
+    return _LONG if found is None else apply("max", found, 0)
 
 
 def _width(layout: Layout, terms: Terms) -> int | None:
@@ -135,7 +133,7 @@ def _plan(stage: Stage, layout: Layout, form: Form, terms: Terms) -> Plan:
     return Plan(
         form=form,
         space=layout.space,
-        bound=launch_bound(layout.space.cols, terms.ranges),
+        bound=launch_bound(layout.space.cols, terms),
         step_max=choice.capacity.step,
         rows_max=choice.capacity.rows,
         align=align,

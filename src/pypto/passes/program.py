@@ -97,7 +97,7 @@ class Planner:
         """How often ``loop`` runs at most, from what is known at launch."""
         step = as_int(loop.step) or 1
         length = apply("sub", loop.stop, loop.start)
-        bound = launch_bound(length if step > 0 else apply("neg", length), self.terms.ranges)
+        bound = launch_bound(length if step > 0 else apply("neg", length), self.terms)
         return apply("max", apply("floordiv", bound, abs(step)), 1)
 
     def _read(self, item: Read) -> ReadScalar:
