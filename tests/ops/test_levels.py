@@ -42,6 +42,28 @@ KERNELS = {
         "m = pypto.amax(x, -1)\n    o[:] = pypto.amax(m, -1)\n    p[:] = x * 2",
         (X, torch.ones(1), X),
     ),
+    "shared_loop": (
+        "x: pypto.Tensor([D, 64], pypto.DT_FP32), o: pypto.Tensor([D, 64], pypto.DT_FP32)",
+        "for i in pypto.loop((x.shape[0] + 3) // 4):\n"
+        "        if i % 2 == 0:\n"
+        "            o[i * 4 : i * 4 + 4, :] = pypto.softmax(x[i * 4 : i * 4 + 4, :], -1)\n"
+        "        else:\n"
+        "            o[i * 4 : i * 4 + 4, 8:16] = x[i * 4 : i * 4 + 4, 0:8] * i",
+        (torch.ones(6, 64), torch.ones(6, 64)),
+    ),
+    "sequence": (
+        "x: pypto.Tensor([D, 64], pypto.DT_FP32), t: pypto.Tensor([D], pypto.DT_INT32),"
+        " o: pypto.Tensor([1, 64], pypto.DT_FP32)",
+        "a, c = pypto.zeros([1, 64]), 0\n"
+        "    for i in pypto.loop(t.shape[0]):\n"
+        "        k = t[i]\n"
+        "        if k < 0:\n"
+        "            break\n"
+        "        c += k\n"
+        "        a[:] = a * 0.5 + x[k : k + 1, :]\n"
+        "    o[:] = a + c",
+        (torch.ones(6, 64), torch.ones(5, dtype=torch.int32), torch.ones(1, 64)),
+    ),
     "in_place": (
         f"x: {F}, o: {F}", "t = x * o\n    o[:] = t + o\n    o[:] = o * o", (X, X.clone()),
     ),
@@ -69,6 +91,15 @@ def test_levels(name: str, golden: Callable[[str, str], None]) -> None:
     golden(f"levels_{name}", f"{compilation.tensor_ir}\n{compilation.tile_ir}")
 
 
+def test_kernel_functions(golden: Callable[[str, str], None]) -> None:
+    """Loops, branches and elements read, as Ascend C."""
+    shown = []
+    for name in ("shared_loop", "sequence"):
+        text = compiled(name).variants[0].compilation.ascendc
+        shown.append(text[text.index('extern "C"') :])
+    golden("kernel_functions", "\n".join(shown))
+
+
 def test_in_place_needs_no_workspace() -> None:
     """The same tensor read and written, row by row: one stage, sizes equal by preconditions."""
     batch = Batch()
@@ -86,7 +117,8 @@ def test_emitted_text(name: str) -> None:
     single = "SyncAll" not in text and len(re.findall(r"\)\.Process\(\);", text)) <= 2
     if single:
         assert "PIPE_ALL" not in text
-    for function in re.split(r"__aicore__ inline void ", text)[1:]:
+    classes = text.partition('extern "C"')[0]
+    for function in re.split(r"__aicore__ inline void ", classes)[1:]:
         # One copy per operand per step: none is repeated, none stands in a loop.
         copies = re.findall(r"DataCopyPad\((.*)\);", function)
         assert len(set(copies)) == len(copies)

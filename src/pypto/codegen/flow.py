@@ -8,7 +8,7 @@ from pypto.codegen.comments import source_line
 from pypto.codegen.device import DeviceScalars, cpp_type
 from pypto.codegen.plan import Globals, PlanWriter
 from pypto.codegen.views import FlowView, TensorView
-from pypto.ir.expr import Expr, Variable, apply, as_int, const
+from pypto.ir.expr import Expr, Variable, apply, as_int, const, variables_of
 from pypto.ir.tensor import Buffer, Carried
 from pypto.ir.tile import (
     LoopRange,
@@ -178,18 +178,23 @@ class FlowWriter:
             return f"{index} -= {-step}"
         return f"{index} += {self.scalars.text(bounds.step, f'{index}Step')}"
 
-    def _next(self, carried: Sequence[Carried]) -> tuple[str, ...]:
+    def _next(self, carried: Sequence[Carried]) -> list[str]:
         """Hand scalars on, all at once: none sees another's new value."""
-        names = [self.shared.variables[c.inner] for c in carried]
-        changed = [(name, c) for name, c in zip(names, carried, strict=True) if c.next != c.inner]
-        if len(changed) == 1:
-            name, only = changed[0]
-            return (f"{name} = {self.scalars.text(only.next, name)};",)
+        changed = [(self.shared.variables[c.inner], c) for c in carried if c.next != c.inner]
+        texts = [_bare(self.scalars.text(c.next, name)) for name, c in changed]
+        mixed = any(
+            one.inner in variables_of(other.next)
+            for _, one in changed
+            for _, other in changed
+            if one is not other
+        )
+        if not mixed:
+            return [f"{name} = {text};" for (name, _), text in zip(changed, texts, strict=True)]
         first = [
-            f"const {cpp_type(c.inner)} {name}Next = {self.scalars.text(c.next, name)};"
-            for name, c in changed
+            f"const {cpp_type(c.inner)} {name}Next = {text};"
+            for (name, c), text in zip(changed, texts, strict=True)
         ]
-        return (*first, *(f"{name} = {name}Next;" for name, _ in changed))
+        return [*first, *(f"{name} = {name}Next;" for name, _ in changed)]
 
     def _shared_loop(self, loop: TileLoop) -> None:
         """Iterations in equal runs, one for each core."""

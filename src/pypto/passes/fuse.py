@@ -26,7 +26,6 @@ from pypto.ir.tensor import (
     Store,
     TensorType,
     Value,
-    along,
     full_region,
 )
 from pypto.ops.lowering import REDUCE
@@ -218,13 +217,12 @@ class _Fusion:
                 raise _Conflict(node.value)
 
     def _equal(self, load: Load, store: Store) -> bool:
-        """True when both walk the same elements in the same way, by the sizes known to be equal."""
+        """True when both start at the same element and go on in the same way, by the sizes known to
+        be equal. How far they go is for the stage's space to say."""
         a, b = access_of(load), access_of(store)
         if len(a.strides) != len(b.strides):
             return False
-        sizes = along(load.region.sizes, load.axes, load.result.type.rank)
-        pairs = [(a.offset, b.offset), *zip(sizes, store_sizes(store), strict=True)]
-        pairs += zip(a.strides, b.strides, strict=True)
+        pairs = [(a.offset, b.offset), *zip(a.strides, b.strides, strict=True)]
         return all(self.sizes.equal(x, y) for x, y in pairs)
 
     def _readable(self, load: Load, stage: Stage) -> bool:

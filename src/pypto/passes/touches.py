@@ -13,6 +13,7 @@ from pypto.ir.expr import Expr, Variable, apply, as_int, const, variables_of
 from pypto.ir.ranges import Ranges
 from pypto.ir.sizes import substitute
 from pypto.ir.tensor import Buffer, For, If, Load, LoadScalar, Shape, Statement, Store
+from pypto.passes.access import access_of
 from pypto.passes.stage import Stage
 
 __all__ = ["Scope", "Touch", "touch_of", "touches_of"]
@@ -55,9 +56,11 @@ def touches_of(stage: Stage, same: Mapping[Buffer, Buffer]) -> list[Touch]:
     found: dict[Touch, None] = {}
     for node, statement in stage.accesses():
         touch = touch_of(statement, same)
-        if fixed and not touch.variables:
-            # A stage that runs again gives each core the same part of its space.
-            touch = replace(touch, owner=(id(stage), node.axes))
+        access = access_of(statement)
+        if fixed and not variables_of(access.offset):
+            # A stage that runs again gives each core the same part of its space, and that the same
+            # elements of what does not move.
+            touch = replace(touch, owner=(id(stage), node.axes, access))
         found.setdefault(touch)
     return list(found)
 
