@@ -111,3 +111,18 @@ CASES = {
 def test_schedule(name: str) -> None:
     body, expected = CASES[name]
     assert re.sub(r"i_\d", "i", outline(program_of(body).body)) == expected
+
+
+def test_nothing_is_read_where_a_tensor_has_no_row() -> None:
+    """A row that is repeated over others but lies behind the end of its tensor: none is written."""
+    text = (
+        f"{HEADER}def kernel(x: {F}, y: {F}, o: {F}):\n"
+        "    for j in pypto.loop(9):\n"
+        "        o[j * 4 : j * 4 + 4, :] = x[j * 4 : j * 4 + 4, :] + y[j : j + 1, :]\n"
+    )
+    batch = Batch("checked")
+    x, y, o = torch.ones(36, 64), torch.ones(2, 64), torch.zeros(36, 64)
+    variant = batch.add(make_function(text), x, y, o)
+    batch.build()
+    assert variant.run(x, y, o, blocks=3) == 0
+    assert torch.equal(o[:8], torch.full((8, 64), 2.0)) and not o[8:].any()

@@ -11,7 +11,7 @@ from pypto.codegen.plan import Globals, PlanWriter
 from pypto.codegen.values import host_expression
 from pypto.codegen.views import Statement, WrapperView
 from pypto.ir.expr import Apply, Expr, Symbol, const, symbols_of
-from pypto.ir.tile import Plan, Program, TileStage
+from pypto.ir.tile import Plan, Program, ReadScalar, TileLoop, TileStage, walk_nodes
 from pypto.passes.access import product
 
 __all__ = ["CallInputs", "LaunchWriter"]
@@ -56,6 +56,10 @@ class LaunchWriter:
         exprs += self.program.workspace.values()
         for stage in self.program.stages:
             exprs += [stage.elements, *(plan.bound for plan in stage.plans)]
+        if any(isinstance(node, TileLoop | ReadScalar) for node in walk_nodes(self.program.body)):
+            # What is touched may depend on more than sizes: how large a tensor is must be known.
+            used = [p.buffer for p in self.program.params if p.buffer and (p.read or p.written)]
+            exprs += [size for buffer in used for size in buffer.type.shape]
         return exprs
 
     def _inputs(self) -> tuple[CallInputs, dict[Symbol, str]]:

@@ -236,7 +236,9 @@ class Builder:
         ):
             # Sizes that are stated are equal, by proof or as a precondition.
             repeated = as_int(given) == 1 and as_int(size) != 1
-            if axis is not None and not repeated and (have != given or sizes[axis] != size):
+            if axis is not None and repeated and as_int(have) != 1:
+                sizes[axis] = apply("mul", sizes[axis], have)  # nothing is repeated to nothing
+            elif axis is not None and not repeated and (have != given or sizes[axis] != size):
                 sizes[axis] = self.smaller(sizes[axis], have)
         region = Region(part.region.offsets, tuple(sizes))
         every = part.axes == (*range(buffer.type.rank),)

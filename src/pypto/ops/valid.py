@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from pypto.ir.expr import Expr, as_int
+from pypto.ir.expr import Expr, apply, as_int
 from pypto.ir.tensor import TensorType
 from pypto.ops.spec import OpCall
 
@@ -25,7 +25,9 @@ def partly_valid(
             if operand.valid is None or at is None:
                 continue
             if as_int(operand.shape[axis]) == 1 and as_int(type.shape[at]) != 1:
-                continue  # repeated along the result's axis
+                # Repeated along the result's axis: none where it has no element itself.
+                sizes[at] = apply("mul", sizes[at], size)
+                continue
             sizes[at] = size if sizes[at] == operand.shape[axis] else smaller(sizes[at], size)
     valid = tuple(sizes)
     return type if valid == type.shape else TensorType(type.dtype, type.shape, valid)
