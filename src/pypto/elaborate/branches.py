@@ -161,13 +161,12 @@ class _Branch:
     ) -> Item | None:
         sides = [item for item in (then, other) if item is not None]
         tensors = [item for item in sides if v.is_tensor(item)]
-        types = {(item.type.dtype, item.type.shape) for item in tensors}
-        if len(types) != 1 or len(tensors) != len(sides):
+        some, draft, builder = tensors[0].type, self.draft, self.frame.context.builder
+        if len(tensors) != len(sides) or not all(map(draft.around.sees, some.shape)):
             return None
-        some, draft = tensors[0].type, self.draft
-        if not all(draft.around.sees(size) for size in some.shape):
+        what = f"the sides of the branch give '{name}' tensors of different sizes"
+        if not builder.make_equal(some, tensors[-1].type, what, draft.span, draft.around):
             return None
-        builder = self.frame.context.builder
         whole = TensorType(some.dtype, some.shape)
         buffer = builder.local(name, whole, span, draft.around)
         sizes = [
@@ -189,6 +188,9 @@ class _Branch:
         b = other.type.sizes[axis] if v.is_tensor(other) else None
         a, b = (b if a is None else a), (a if b is None else b)
         assert a is not None and b is not None
+        whole = [item.type for item in (then, other) if v.is_tensor(item)]
+        if all(type.sizes[axis] == type.shape[axis] for type in whole):
+            return whole[0].shape[axis]
         if a == b and self.draft.around.sees(a):
             return a
         return self._merged(name, a, b, span)

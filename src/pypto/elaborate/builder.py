@@ -333,13 +333,19 @@ class Builder:
         return result
 
     def require(
-        self, condition: Expr, message: str, span: Span, values: Iterable[Value] = ()
+        self,
+        condition: Expr,
+        message: str,
+        span: Span,
+        values: Iterable[Value] = (),
+        block: Block | None = None,
     ) -> None:
         """Make ``condition`` a precondition of every call that gets here; the same one counts once.
 
         Of the way here counts what is known at launch: a call that runs a loop or takes a branch
         only because of elements must meet the condition, too. ``values``: those whose sizes it
-        compares; what was made in front of a branch has no other sizes inside.
+        compares; what was made in front of a branch has no other sizes inside. ``block``: here,
+        the block that is open or one around it.
         """
         conditions = implying(self.ranges, condition)
         if conditions is None:
@@ -351,11 +357,25 @@ class Builder:
                 got=str(simplest(condition)),
                 help="use slices of constant length: x[i * T : (i + 1) * T]",
             )
-        block = self.block.choice
+        block = (block or self.block).choice
         while block.outer is not None and not all(self.made[v].within(block) for v in values):
             block = block.outer.choice
         for one in conditions:
             self._require(block, one, message, span)
+
+    def make_equal(self, a: TensorType, b: TensorType, what: str, span: Span, block: Block) -> bool:
+        """Make two types of ``block`` equal by preconditions; False: they differ in more than
+        sizes that are known at launch."""
+        if a.dtype != b.dtype or a.rank != b.rank:
+            return False
+        unequal = [(x, y) for x, y in zip(a.shape, b.shape, strict=True) if x != y]
+        for x, y in unequal:
+            known = as_int(x) is not None and as_int(y) is not None
+            if known or implying(self.ranges, apply("eq", x, y)) is None:
+                return False
+        for x, y in unequal:
+            self.require(apply("eq", x, y), f"{what}: {x} == {y} is needed", span, block=block)
+        return True
 
     def refuse_here(self, message: str, span: Span) -> bool:
         """Refuse every call that gets here; False: whether one does is not known at launch."""

@@ -217,9 +217,10 @@ class Carrier:
     def _join_tensor(self, name: _Name, last: v.Tensor, span: Span) -> Item:
         builder = self.frame.context.builder
         before = name.before
-        if before is not None and not (v.is_tensor(before) and _fits(before.type, last.type)):
-            if name.buffer is not None or not self._runs():
+        if before is not None and (name.buffer is not None or not self._runs()):
+            if not (v.is_tensor(before) and self._fits(name, before.type, last.type)):
                 self._refuse_types(name, last, span)
+        elif before is not None and not (v.is_tensor(before) and _equal(before.type, last.type)):
             before = None
         buffer, entered = name.buffer, name.buffer is not None
         if buffer is None:
@@ -230,12 +231,17 @@ class Carrier:
                 in_front(self.draft, builder.copied(before, buffer, span))
         self.draft.body.body += builder.copied(last, buffer, span)
         old = before.type.sizes if v.is_tensor(before) else None
+        type = before.type if v.is_tensor(before) else last.type
+        whole = [a == b for a, b in zip(last.type.sizes, last.type.shape, strict=True)]
         sizes = [
-            self._join_size(name, axis, None if old is None else old[axis], size, entered, span)
+            self._join_size(
+                name, axis, None if old is None else old[axis],
+                type.shape[axis] if whole[axis] else size, entered, span,
+            )
             for axis, size in enumerate(last.type.sizes)
-        ]
+        ]  # fmt: skip
         value, load = builder.read_back(
-            buffer, _sized(last.type, sizes), last.name or _identifier(name.label), span,
+            buffer, _sized(type, sizes), last.name or _identifier(name.label), span,
             block=self.draft.around,
         )  # fmt: skip
         behind(self.draft, [load])
@@ -256,6 +262,12 @@ class Carrier:
         joined = number(self._join_number(part, size, v.scalar(size), span))
         assert joined is not None
         return joined
+
+    def _fits(self, name: _Name, before: TensorType, last: TensorType) -> bool:
+        """Whether iterations can hand the tensor on: its sizes are equal, or are asked to be."""
+        what = f"the loop gives '{name.label}' a tensor of another size"
+        builder, draft = self.frame.context.builder, self.draft
+        return builder.make_equal(before, last, what, draft.span, draft.around)
 
     def _buffer(self, name: _Name, type: TensorType, span: Span) -> Buffer:
         """Memory for a tensor that goes from iteration to iteration."""
@@ -287,7 +299,7 @@ class Carrier:
     def _changed(self, name: _Name, last: Item, span: Span) -> None:
         """The body has read ``name`` as if the loop left it alone."""
         before = settled(name.before)
-        if v.is_tensor(before) and v.is_tensor(last) and _fits(before.type, last.type):
+        if v.is_tensor(before) and v.is_tensor(last) and self._fits(name, before.type, last.type):
             self._correct(name.label, "carried")
             return
         if not isinstance(last, v.Poison):
@@ -349,5 +361,5 @@ def _sized(type: TensorType, sizes: list[Expr]) -> TensorType:
     return TensorType(type.dtype, type.shape, None if valid == type.shape else valid)
 
 
-def _fits(a: TensorType, b: TensorType) -> bool:
+def _equal(a: TensorType, b: TensorType) -> bool:
     return a.dtype == b.dtype and a.shape == b.shape

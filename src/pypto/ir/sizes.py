@@ -32,6 +32,8 @@ class Sizes:
             self._used |= symbols_of(a)
             if b in self._used:
                 self._known = {k: self.canonical(v) for k, v in self._known.items()}
+        elif isinstance(b, Apply) and not _contains(a, b):
+            self._known[b] = a
 
     def canonical(self, expr: Expr) -> Expr:
         """The representative of all expressions known to equal ``expr``."""
@@ -49,6 +51,12 @@ class Sizes:
             and len(a.shape) == len(b.shape)
             and all(map(self.equal, a.shape, b.shape))
         )
+
+
+def _contains(expr: Expr, part: Expr) -> bool:
+    if expr == part:
+        return True
+    return isinstance(expr, Apply) and any(_contains(each, part) for each in expr.args)
 
 
 def _rank(expr: Expr) -> tuple[int, int]:
