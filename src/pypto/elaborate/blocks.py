@@ -93,7 +93,10 @@ class Block:
 
 @dataclass(slots=True, eq=False)
 class OpenFor:
-    """A loop that may still get carried values. ``around``: the block that it stands in."""
+    """A loop that may still get carried values. ``around``: the block that it stands in.
+
+    ``opened``, ``closed``: the times (of :mod:`copies`) at its start and end.
+    """
 
     around: Block
     index: Variable
@@ -106,6 +109,8 @@ class OpenFor:
     name: str | None
     carried: list[Carried] = field(default_factory=list)
     until: Carried | None = None
+    opened: int = 0
+    closed: int = 0
 
     def runs(self) -> bool:
         """Whether it is known to run at least once."""
@@ -118,7 +123,10 @@ class OpenFor:
 
 @dataclass(slots=True, eq=False)
 class OpenIf:
-    """A branch that may still get merges. ``around``: the block that it stands in."""
+    """A branch that may still get merges. ``around``: the block that it stands in.
+
+    ``closed``: the time (of :mod:`copies`) at its end.
+    """
 
     around: Block
     condition: Expr
@@ -126,6 +134,7 @@ class OpenIf:
     other: Block
     span: Span
     merges: list[Merge] = field(default_factory=list)
+    closed: int = 0
 
 
 Draft: TypeAlias = Simple | LoadScalar | OpenFor | OpenIf

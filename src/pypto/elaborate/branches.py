@@ -24,7 +24,7 @@ from pypto.elaborate.exits import (
     RaisedSignal,
     record,
 )
-from pypto.elaborate.joining import as_kind, common_kind, in_words, same, sees, settled
+from pypto.elaborate.joining import as_kind, common_kind, in_words, is_partial, same, sees, settled
 from pypto.elaborate.machine import Frame
 from pypto.elaborate.mutation import objects_held
 from pypto.elaborate.scalars import as_number, number
@@ -68,7 +68,15 @@ class _Branch:
             if name in _HIDDEN:
                 a, b = a or Known(False), b or Known(False)
             kept = settled(a) if same(a, b) else None
-            found[name] = kept if kept is not None else self.deferred(name, a, b)
+            partial = is_partial(a) or is_partial(b)
+            for side, (item, names) in enumerate(((a, then), (b, other))):
+                skips = self.leaves[side] and (BREAK in names or CONTINUE in names)
+                partial = partial or (item is None and skips and name != VALUE)
+            if kept is None or partial:
+                found[name] = self.deferred(name, a, b)
+                found[name].partial = partial  # type: ignore[union-attr]
+            else:
+                found[name] = kept
         return found
 
     def only(self, name: str, item: Item) -> Item:
@@ -162,8 +170,11 @@ class _Branch:
         sides = [item for item in (then, other) if item is not None]
         tensors = [item for item in sides if v.is_tensor(item)]
         some, draft, builder = tensors[0].type, self.draft, self.frame.context.builder
-        if len(tensors) != len(sides) or not all(map(draft.around.sees, some.shape)):
+        if len(tensors) != len(sides):
             return None
+        for tensor in tensors:
+            if not all(map(draft.around.sees, tensor.type.shape)):
+                self._refuse_inner_size(name, tensor, span)
         what = f"the sides of the branch give '{name}' tensors of different sizes"
         if not builder.make_equal(some, tensors[-1].type, what, draft.span, draft.around):
             return None
@@ -179,6 +190,8 @@ class _Branch:
         type = TensorType(some.dtype, some.shape, None if valid == some.shape else valid)
         value, load = builder.read_back(buffer, type, name, span, block=draft.around)
         behind(draft, [load])
+        for item in tensors:
+            builder.copies.note(value, item, draft.closed)
         return value
 
     def _join_sizes(
@@ -224,6 +237,16 @@ class _Branch:
             span,
             notes=(f"the branch is at {self.draft.span.location}",),
             help=f"set '{name}' on both sides, or before the branch",
+        )
+
+    def _refuse_inner_size(self, name: str, item: Item, span: Span) -> NoReturn:
+        refuse(
+            FeTypeError,
+            f"the size of '{name}' is known only inside the branch",
+            span,
+            got=in_words(item),
+            notes=(f"the branch is at {self.draft.span.location}",),
+            help="write what is needed behind the branch into a local tensor of a fixed size",
         )
 
     def _refuse_contents(self, name: str, item: Item, span: Span) -> NoReturn:

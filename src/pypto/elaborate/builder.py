@@ -7,8 +7,9 @@ from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 
-from pypto.elaborate.blocks import Block, Draft, OpenFor, finish
+from pypto.elaborate.blocks import Block, Draft, OpenFor, OpenIf, finish
 from pypto.elaborate.conditions import implying, negated, simplest
+from pypto.elaborate.copies import Copies
 from pypto.elaborate.diagnostics import refuse
 from pypto.elaborate.values import Part, Tensor
 from pypto.error import DtypeError, FeValueError, ShapeError, Span
@@ -94,6 +95,10 @@ class Builder:
     loops: dict[Variable, OpenFor] = field(default_factory=dict)  # by their indices
     origins: dict[Variable, tuple[str, Span]] = field(default_factory=dict)
     statements: int = 0
+    copies: Copies = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.copies = Copies(self._memory, self.made)
 
     # --- blocks ---
 
@@ -127,6 +132,8 @@ class Builder:
 
     def append(self, statement: Draft) -> None:
         self.block.body.append(statement)
+        if isinstance(statement, OpenFor | OpenIf):
+            statement.closed = self.copies.time
 
     def marks(self) -> _Marks:
         """What :meth:`forget` goes back to."""
@@ -180,9 +187,28 @@ class Builder:
         offset: Expr = _ZERO,
     ) -> Buffer:
         """A new local tensor, or view of ``base``, of the loop (or kernel) around the block."""
+        block = block or self.block
+        sizes = tuple(self._local_size(size, name, span, block, base) for size in type.shape)
+        type = TensorType(type.dtype, sizes)
         made = Buffer(self.label(name), type, None, span, base, offset)
-        (block or self.block).locals.append(made)
+        block.locals.append(made)
         return made
+
+    def _local_size(
+        self, size: Expr, name: str, span: Span, block: Block, base: Buffer | None
+    ) -> Expr:
+        """``size``, or a bound of it that is known at launch, when the memory is made."""
+        if not variables_of(size):
+            return size
+        if base is not None and block.loop.outer is not None and block.loop.sees(size):
+            return size
+        bound = None if base is not None else self.ranges.bound(size)
+        if bound is None:
+            refuse(
+                ShapeError, f"the size of '{name}' has no bound that is known at launch", span,
+                got=str(size), help="use slices of constant length: x[i * T : (i + 1) * T]",
+            )  # fmt: skip
+        return bound
 
     # --- statements ---
 
@@ -302,13 +328,17 @@ class Builder:
 
     def overwritten(self, buffer: Buffer) -> None:
         """``buffer`` has other elements from here on."""
-        place = self.memory.get(root(buffer))
+        place = self._memory(buffer)
         for known in self.loaded:
             for other in [*known]:
-                same = root(other) is root(buffer)
-                if same or (place is not None and self.memory.get(root(other)) == place):
+                if self._memory(other) == place:
                     del known[other]
         self.written.add(root(buffer))
+        self.copies.write(root(buffer), self.block)
+
+    def _memory(self, buffer: Buffer) -> object:
+        """What is the same for buffers that are the same memory."""
+        return self.memory.get(root(buffer), root(buffer))
 
     def compute(
         self,

@@ -15,7 +15,15 @@ from pypto.elaborate import values as v
 from pypto.elaborate.blocks import OpenFor, behind, in_front
 from pypto.elaborate.diagnostics import Decide, Poisoned, refuse
 from pypto.elaborate.exits import RETURN, VALUE
-from pypto.elaborate.joining import as_kind, common_kind, in_words, same, settled
+from pypto.elaborate.joining import (
+    as_kind,
+    common_kind,
+    in_words,
+    is_partial,
+    refuse_partial,
+    same,
+    settled,
+)
 from pypto.elaborate.machine import Frame
 from pypto.elaborate.scalars import number
 from pypto.elaborate.tensors import check_written
@@ -40,6 +48,7 @@ class _Name:
     deferred: Deferred | None = None  # what it has at the start of the body
     variable: Variable | None = None  # a number that was read there
     buffer: Buffer | None = None  # a tensor that was read there
+    entered: Value | None = None  # the tensor, as iterations read it
     sizes: dict[int, _Name] = field(default_factory=dict)  # valid sizes that change, by axis
     parts: list[_Name] = field(default_factory=list)  # a tuple that was read there
 
@@ -145,12 +154,16 @@ class Carrier:
             buffer, _sized(before.type, sizes), before.name, span, block=self.draft.body
         )
         self.draft.body.first.append(load)
+        name.entered = value
+        builder.copies.note(value, before, self.draft.opened)
         return value
 
     # --- behind the loop ---
 
     def _leave(self, name: _Name, last: Item | None) -> Item | None:
         """What ``name`` has behind the loop; ``last``: at the end of an iteration."""
+        if is_partial(last) and name.before is None and not name.free:
+            return refuse_partial(name.label, self.draft.span)
         read = name.deferred is not None and name.deferred.found is not None
         last = settled(last)
         if last is name.deferred or same(last, name.before):
@@ -245,6 +258,10 @@ class Carrier:
             block=self.draft.around,
         )  # fmt: skip
         behind(self.draft, [load])
+        for item in (None if self._runs() else before, last):
+            builder.copies.note(value, item, self.draft.closed)
+        if name.entered is not None:
+            builder.copies.note(name.entered, last, self.draft.opened)
         return value
 
     def _join_size(

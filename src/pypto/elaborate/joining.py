@@ -5,14 +5,25 @@ from __future__ import annotations
 from pypto.elaborate import values as v
 from pypto.elaborate.blocks import Block
 from pypto.elaborate.builder import Builder
+from pypto.elaborate.diagnostics import refuse
 from pypto.elaborate.mutation import parts_of
 from pypto.elaborate.scalars import as_number, number
 from pypto.elaborate.values import Deferred, Item, Known, Part, Scalar, Sequence
+from pypto.error import FeValueError, Span
 from pypto.ir.dtype import DataType
 from pypto.ir.expr import Expr, Kind, apply
 from pypto.ir.tensor import Buffer, Value
 
-__all__ = ["as_kind", "common_kind", "in_words", "same", "sees", "settled"]
+__all__ = [
+    "as_kind",
+    "common_kind",
+    "in_words",
+    "is_partial",
+    "refuse_partial",
+    "same",
+    "sees",
+    "settled",
+]
 
 _ORDER: tuple[Kind, ...] = ("bool", "int", "float")
 
@@ -22,6 +33,26 @@ def settled(item: Item | None) -> Item | None:
     while isinstance(item, Deferred) and item.found is not None:
         item = item.found
     return item
+
+
+def is_partial(item: Item | None) -> bool:
+    """Whether ``break`` or ``continue`` may have kept a name from getting its value."""
+    return isinstance(item, Deferred) and item.partial
+
+
+def refuse_partial(name: str, loop: Span) -> Deferred:
+    """What a name that is partial at the end of a loop has behind it."""
+
+    def refused(span: Span) -> Item:
+        refuse(
+            FeValueError,
+            f"'{name}' may have no value here: break or continue may come before it is set",
+            span,
+            notes=(f"the loop is at {loop.location}",),
+            help=f"give '{name}' a value before the loop",
+        )
+
+    return Deferred(refused)
 
 
 def same(a: Item | None, b: Item | None) -> bool:

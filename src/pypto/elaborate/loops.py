@@ -179,6 +179,7 @@ def _run(
         around, index, loop.start, loop.stop, loop.step, inner, frame.span(node.iter),
         loop.parallel, loop.name,
     )  # fmt: skip
+    draft.opened = builder.copies.time
     builder.loops[index] = draft
     frame.context.loops += 1
     carrier = Carrier(frame, draft, frame.context.loops)

@@ -36,6 +36,7 @@ from pypto.elaborate.exits import (
     loop_flags,
 )
 from pypto.elaborate.iteration import iterate
+from pypto.elaborate.joining import is_partial, refuse_partial
 from pypto.elaborate.loops import run_loop
 from pypto.elaborate.machine import Execute, Frame, identifier
 from pypto.elaborate.parse import children
@@ -256,6 +257,9 @@ def _unroll(frame: Frame, node: cst.For | cst.While, turns: Iterator[Callable[[]
             if isinstance(away, Const):
                 break
         away = left(frame, span, BREAK, RETURN)
+        for name, item in frame.locals.items():
+            if is_partial(item):
+                frame.locals[name] = refuse_partial(name, span)
     if isinstance(away, Const):
         if left(frame, span, RETURN) is not None:
             raise LeftSignal

@@ -109,7 +109,8 @@ def load(frame: Frame, item: v.Tensor, span: Span) -> Value:
 
 
 def _check_current(frame: Frame, item: Value, span: Span) -> None:
-    """Refuse what ``+=`` has replaced under another name."""
+    """Refuse what ``+=`` has replaced under another name, and copies that are out of date."""
+    frame.context.builder.copies.use(item, frame.context.builder.block, span)
     replaced = frame.context.replaced.get(item)
     if replaced is not None:
         target, sign = replaced.target, replaced.sign

@@ -103,11 +103,13 @@ class Loop:
 class Deferred:
     """A value that a loop or branch gives its name only where the name is read.
 
-    ``make`` returns it, or refuses at the place of the reading.
+    ``make`` returns it, or refuses at the place of the reading. ``partial``: where ``break`` or
+    ``continue`` has left a side of a branch, the name may have none.
     """
 
     make: Callable[[Span], Item]
     found: Item | None = None
+    partial: bool = False
 
     def settle(self, span: Span) -> Item:
         if self.found is None:

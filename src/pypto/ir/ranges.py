@@ -7,6 +7,7 @@ smallest: a loop's index by its first or last value, ``a // b`` by ``a`` over ``
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
@@ -22,6 +23,7 @@ from pypto.ir.expr import (
     const,
     from_polynomial,
     polynomial,
+    variables_of,
 )
 
 __all__ = ["Ranges"]
@@ -88,11 +90,15 @@ class Ranges:
         if expr.kind != "int":
             return None
         known = as_int(expr)  # also where the facts contradict each other: nothing runs there
-        found = known if known is not None else self._lower(polynomial(expr), _Effort())
-        if known is not None or (found is not None and found >= 0):
+        return known if known is not None else self._lowest(polynomial(expr), None)
+
+    def _lowest(self, terms: Polynomial, effort: _Effort | None) -> int | None:
+        """A bound from below, by what is known of variables or by one of the facts."""
+        found = self._lower(terms, effort or _Effort())
+        if found is not None and found >= 0:
             return found
-        for fact in self.facts:  # expr = fact + rest
-            rest = self._lower(_minus(polynomial(expr), polynomial(fact)), _Effort())
+        for fact in self.facts:  # terms = fact + rest
+            rest = self._lower(_minus(terms, polynomial(fact)), effort or _Effort())
             if rest is not None and (found is None or rest > found):
                 found = rest
         return found
@@ -103,6 +109,40 @@ class Ranges:
             return None
         found = self.lower(apply("neg", expr))
         return None if found is None else -found
+
+    def bound(self, expr: Expr) -> Expr | None:
+        """What ``expr`` never exceeds, without variables; None: nothing is found."""
+        if not variables_of(expr):
+            return expr
+        if isinstance(expr, Variable):
+            greatest = dict(self.bounds).get(expr, _NOTHING).greatest
+            return None if greatest is None else self.bound(greatest)
+        if isinstance(expr, Apply) and expr.op in ("min", "max", "select"):
+            options = expr.args[1:] if expr.op == "select" else expr.args
+            found = [one for one in map(self.bound, options) if one is not None]
+            if not found or (expr.op != "min" and len(found) < len(options)):
+                return None
+            return functools.reduce(
+                lambda a, b: apply("min" if expr.op == "min" else "max", a, b), found
+            )
+        terms = polynomial(expr)
+        if expr.kind != "int" or terms == {(expr,): 1}:
+            return None
+        return self._bound_of_sum(terms)
+
+    def _bound_of_sum(self, terms: Polynomial) -> Expr | None:
+        total: Expr = const(0)
+        for monomial, coefficient in terms.items():
+            product = from_polynomial({monomial: 1})
+            if coefficient < 0 and variables_of(product):
+                if not self.nonnegative(product):
+                    return None
+                continue
+            limit = self.bound(product)
+            if limit is None:
+                return None
+            total = apply("add", total, apply("mul", limit, coefficient))
+        return total
 
     # --- the proof ---
 
@@ -175,10 +215,12 @@ class Ranges:
         """``rest + factor * atom``, whose factor has this sign, from below."""
         if atom.op in ("floordiv", "mod"):
             return self._divided(atom, factor, rest, sign, effort)
+        if atom.op == "select":
+            return self._selected(atom, factor, rest, effort)
         if atom.op == "abs":
             options = [atom.args[0], apply("neg", atom.args[0])]
         else:
-            options = list(atom.args[1:] if atom.op == "select" else atom.args)
+            options = list(atom.args)
         found = [
             self._lower(_plus(rest, _times(factor, polynomial(option))), effort)
             for option in options
@@ -189,6 +231,18 @@ class Ranges:
         if one:
             return max(known, default=None)
         return min(known) if len(known) == len(found) else None
+
+    def _selected(
+        self, atom: Apply, factor: Polynomial, rest: Polynomial, effort: _Effort
+    ) -> int | None:
+        """Either operand, where its condition holds."""
+        condition, then, other = atom.args
+        found = []
+        for known, option in ((condition, then), (apply("not", condition), other)):
+            terms = _plus(rest, _times(factor, polynomial(option)))
+            found.append(self.assume(known)._lowest(terms, effort))
+        known_both = [one for one in found if one is not None]
+        return min(known_both) if len(known_both) == 2 else None
 
     def _divided(
         self, atom: Apply, factor: Polynomial, rest: Polynomial, sign: int, effort: _Effort
