@@ -137,9 +137,10 @@ def _names(node: cst.CSTNode) -> Iterator[str]:
 
 def _targets(node: cst.CSTNode) -> Iterator[tuple[str, cst.CSTNode]]:
     """Names that ``node`` assigns, and names of tensors that it writes into."""
-    if isinstance(node, cst.AssignTarget | cst.AnnAssign | cst.AugAssign | cst.For):
-        yield from _target_names(node.target)
-    if isinstance(node, cst.Call) and isinstance(node.func, cst.Attribute):
+    kind = type(node)
+    if kind in _ASSIGNING:
+        yield from _target_names(node.target)  # type: ignore[attr-defined]
+    if kind is cst.Call and isinstance(node, cst.Call) and isinstance(node.func, cst.Attribute):
         owner = node.func.value
         if isinstance(owner, cst.Name) and identifier(node.func.attr) == "move":
             yield identifier(owner), node
@@ -157,6 +158,8 @@ def _targets(node: cst.CSTNode) -> Iterator[tuple[str, cst.CSTNode]]:
     for child in children(node):
         yield from _targets(child)
 
+
+_ASSIGNING = frozenset({cst.AssignTarget, cst.AnnAssign, cst.AugAssign, cst.For})
 
 # Refused syntax that gives names values, and where the names stand.
 _BINDING = {

@@ -7,6 +7,7 @@ known at the latest when the kernel is launched. Integer sums and products are k
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable, Iterable, Iterator
 from typing import Literal
 
@@ -29,6 +30,7 @@ __all__ = [
     "from_polynomial",
     "launch_parts",
     "polynomial",
+    "product",
     "symbols_of",
     "variables_of",
 ]
@@ -226,6 +228,7 @@ Monomial = tuple[Expr, ...]
 Polynomial = dict[Monomial, int]
 
 
+@functools.lru_cache(maxsize=4096)
 def _order(atom: Expr) -> tuple[str, str]:
     return type(atom).__name__, repr(atom)
 
@@ -238,10 +241,10 @@ def polynomial(expr: Expr) -> Polynomial:
         if expr.op == "add":
             return _sum(polynomial(a) for a in expr.args)
         if expr.op == "mul":
-            product: Polynomial = {(): 1}
+            made: Polynomial = {(): 1}
             for factor in expr.args:
-                product = _product(product, polynomial(factor))
-            return product
+                made = product(made, polynomial(factor))
+            return made
     return {(expr,): 1}
 
 
@@ -253,7 +256,8 @@ def _sum(parts: Iterable[Polynomial]) -> Polynomial:
     return {m: c for m, c in out.items() if c}
 
 
-def _product(a: Polynomial, b: Polynomial) -> Polynomial:
+def product(a: Polynomial, b: Polynomial) -> Polynomial:
+    """The product of two sums of products."""
     return _sum(
         {tuple(sorted(ma + mb, key=_order)): ca * cb}
         for ma, ca in a.items()
@@ -266,7 +270,7 @@ def _normal(op: str, args: tuple[Expr, ...]) -> Expr:
         return from_polynomial({m: -c for m, c in polynomial(args[0]).items()})
     left, right = polynomial(args[0]), polynomial(args[1])
     if op == "mul":
-        return from_polynomial(_product(left, right))
+        return from_polynomial(product(left, right))
     if op == "sub":
         right = {m: -c for m, c in right.items()}
     return from_polynomial(_sum((left, right)))

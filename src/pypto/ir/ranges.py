@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field
 
 from pypto.ir.expr import (
     Apply,
@@ -23,6 +23,7 @@ from pypto.ir.expr import (
     const,
     from_polynomial,
     polynomial,
+    product,
     variables_of,
 )
 
@@ -50,10 +51,14 @@ class _Effort:
 
 @dataclass(frozen=True, slots=True)
 class Ranges:
-    """The loops around a place, and what else is known of variables there. Immutable."""
+    """The loops around a place, and what else is known of variables there. Immutable.
+
+    ``proved``: bounds from below that were asked for before.
+    """
 
     bounds: tuple[tuple[Variable, _Bounds], ...] = ()
     facts: tuple[Expr, ...] = ()  # expressions that are 0 or more
+    proved: dict[Expr, int | None] = field(default_factory=dict, compare=False, repr=False)
 
     def enter(self, index: Variable, start: Expr, stop: Expr, step: Expr) -> Ranges:
         """Inside a loop: its index is between ``start`` and what comes before ``stop``."""
@@ -66,15 +71,16 @@ class Ranges:
             bounds = _Bounds(start, _last(start, stop, by))
         elif by < 0:
             bounds = _Bounds(_last(start, stop, by), start)
-        return replace(self, bounds=(*self.bounds, (index, bounds)))
+        return Ranges((*self.bounds, (index, bounds)), self.facts)
 
     def know(self, variable: Variable, least: Expr | None, greatest: Expr | None) -> Ranges:
         """With ``least <= variable <= greatest``."""
-        return replace(self, bounds=(*self.bounds, (variable, _Bounds(least, greatest))))
+        return Ranges((*self.bounds, (variable, _Bounds(least, greatest))), self.facts)
 
     def assume(self, condition: Expr) -> Ranges:
         """Where ``condition`` holds."""
-        return replace(self, facts=(*self.facts, *_facts(condition)))
+        new = tuple(fact for fact in _facts(condition) if fact not in self.facts)
+        return Ranges(self.bounds, (*self.facts, *new)) if new else self
 
     def nonnegative(self, expr: Expr) -> bool:
         """Whether ``expr`` is proved to be 0 or more."""
@@ -90,7 +96,11 @@ class Ranges:
         if expr.kind != "int":
             return None
         known = as_int(expr)  # also where the facts contradict each other: nothing runs there
-        return known if known is not None else self._lowest(polynomial(expr), None)
+        if known is not None:
+            return known
+        if expr not in self.proved:  # the same slices come again and again
+            self.proved[expr] = self._lowest(polynomial(expr), None)
+        return self.proved[expr]
 
     def _lowest(self, terms: Polynomial, effort: _Effort | None) -> int | None:
         """A bound from below, by what is known of variables or by one of the facts."""
@@ -337,12 +347,26 @@ def _without(monomial: Monomial, atom: Expr) -> Monomial:
 
 
 def _plus(a: Polynomial, b: Polynomial) -> Polynomial:
-    return polynomial(apply("add", from_polynomial(a), from_polynomial(b)))
+    return _scaled_sum(a, b, 1)
 
 
 def _minus(a: Polynomial, b: Polynomial) -> Polynomial:
-    return polynomial(apply("sub", from_polynomial(a), from_polynomial(b)))
+    return _scaled_sum(a, b, -1)
+
+
+def _scaled_sum(a: Polynomial, b: Polynomial, factor: int) -> Polynomial:
+    total = dict(a)
+    for monomial, coefficient in b.items():
+        value = total.get(monomial, 0) + factor * coefficient
+        if value:
+            total[monomial] = value
+        else:
+            total.pop(monomial, None)
+    return total
 
 
 def _times(a: Polynomial, b: Polynomial) -> Polynomial:
-    return polynomial(apply("mul", from_polynomial(a), from_polynomial(b)))
+    if set(a) <= {()}:
+        factor = a.get((), 0)
+        return {m: c * factor for m, c in b.items()} if factor else {}
+    return product(a, b)
