@@ -67,10 +67,10 @@ def children(node: cst.CSTNode) -> Iterator[cst.CSTNode]:
     """
     for name in _fields(type(node)):
         value = getattr(node, name)
-        if _is_node(type(value)):
+        if _is_node(value.__class__):
             yield value
         elif isinstance(value, list | tuple):
-            yield from (item for item in value if _is_node(type(item)))
+            yield from (item for item in value if _is_node(item.__class__))
 
 
 _LAYOUT_FIELDS = frozenset(
