@@ -69,6 +69,22 @@ EXAMPLES: dict[str, list[tuple[str, str]]] = {
                 'extern "C" __global__ __vector__ void example(GM_ADDR x, Args args) {}\n'
             ),
         ),
+        *(
+            (
+                file(
+                    f"{around} {{\nstruct Args {{ float* p; }};\n}};\nstruct Other {{\n"
+                    "struct Args { uint32_t n; };\n};\n"
+                    'extern "C" __global__ __vector__ void example(GM_ADDR x, Op::Args args) {}\n'
+                ),
+                file(
+                    f"{around} {{\nenum class Mode {{ A }};\nstruct Size {{ uint32_t n; }};\n"
+                    "struct Args { Op::Size size; Size rows; Op::Mode mode; };\n};\n"
+                    "struct Other {\nstruct Args { float* p; };\n};\n"
+                    'extern "C" __global__ __vector__ void example(GM_ADDR x, Op::Args args) {}\n'
+                ),
+            )
+            for around in ("namespace Op", "struct Op", "namespace detail::Op")
+        ),
     ],
     "pipe-member": [
         (

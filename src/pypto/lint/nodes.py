@@ -307,6 +307,8 @@ class File:
     """A whole text. ``problems``: places that could not be read, and why."""
 
     classes: dict[str, Class] = field(default_factory=dict)
+    qualified: dict[str, Class] = field(default_factory=dict)
+    """The classes again, by their names with those of the namespaces and classes around them."""
     functions: list[Function] = field(default_factory=list)
     globals: list[Declaration] = field(default_factory=list)
     enums: dict[str, list[tuple[str, Expr | None]]] = field(default_factory=dict)

@@ -31,6 +31,10 @@ def parse(tokens: Tokens, types: Iterable[str]) -> File:
 
 
 class _Parser(Statements):
+    def __init__(self, tokens: Tokens, types: set[str]) -> None:
+        super().__init__(tokens, types)
+        self.around: list[str] = []  # the namespaces and classes that are open
+
     def run(self) -> File:
         while self.kinds[self.i] != "end":
             self.guarded(lambda: self._top(False))
@@ -59,14 +63,19 @@ class _Parser(Statements):
     def _namespace(self) -> None:
         self.take("inline")
         self.need("namespace")
+        depth = len(self.around)
         while self.kinds[self.i] == "name" or self.words[self.i] == "::":
             if self.kinds[self.i] == "name":
                 self.file.namespaces.add(self.words[self.i])
+                self.around.append(self.words[self.i])
             self.i += 1
-        self.need("{")
-        while not self.take("}"):
-            self.end_check("}")
-            self.guarded(lambda: self._top(False))
+        try:
+            self.need("{")
+            while not self.take("}"):
+                self.end_check("}")
+                self.guarded(lambda: self._top(False))
+        finally:  # what is unreadable is skipped, and reading goes on outside
+            del self.around[depth:]
 
     def _template(self) -> list[Parameter] | None:
         if not self.take("template"):
@@ -193,10 +202,15 @@ class _Parser(Statements):
                     break
         made = Class(name, at, word, bases, templates)
         self.file.classes[name] = made
-        self.need("{")
-        while not self.take("}"):
-            self.end_check("}")
-            self.guarded(lambda: self._class_member(name))
+        self.file.qualified["::".join((*self.around, name))] = made
+        self.around.append(name)
+        try:
+            self.need("{")
+            while not self.take("}"):
+                self.end_check("}")
+                self.guarded(lambda: self._class_member(name))
+        finally:
+            self.around.pop()
         if self.kinds[self.i] == "name":
             kind = Type(name, None, at=at, end=at)
             first = self.i

@@ -9,7 +9,7 @@ from pypto.lint import nodes
 from pypto.lint.calls import Called, forwarded
 from pypto.lint.context import Context
 from pypto.lint.interface import ENTRIES, element
-from pypto.lint.nodes import Expr, Function, Template, Type
+from pypto.lint.nodes import Class, Expr, Function, Template, Type
 from pypto.lint.rule import Rule, RuleSet
 from pypto.lint.scope import SIZES, canonical
 
@@ -134,13 +134,25 @@ def _passes(walk: Context, kind: Type) -> bool:
     variable = walk.find(name)
     if variable is not None and variable.kind == "template":
         return True
-    if name.endswith("Tiling") or name in walk.file.enums:
+    short = name.rpartition("::")[2]
+    if name.endswith("Tiling") or short in walk.file.enums:
         return True
-    alias = walk.file.aliases.get(name)
-    if alias is not None:
-        return _passes(walk, alias)
-    made = walk.file.classes.get(name)
-    return made is not None and all(
+    made = _classes(walk, name)
+    if made:
+        return any(_is_plain(walk, one) for one in made)
+    alias = walk.file.aliases.get(short)
+    return alias is not None and alias.name != kind.name and _passes(walk, alias)
+
+
+def _classes(walk: Context, name: str) -> list[Class]:
+    """What a name may mean, written with the names of any of the scopes around it or without."""
+    inner = f"::{name.removeprefix('::')}"
+    return [made for full, made in walk.file.qualified.items() if f"::{full}".endswith(inner)]
+
+
+def _is_plain(walk: Context, made: Class) -> bool:
+    """Whether a struct consists of what may be passed."""
+    return all(
         _passes(walk, item.type)
         for field in made.fields
         for item in field.items
