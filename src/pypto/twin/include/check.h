@@ -8,6 +8,9 @@
 #include "types.h"
 
 namespace pypto_twin {
+
+struct Blocks;
+
 namespace check {
 
 class Core;
@@ -49,6 +52,8 @@ PYPTO_HIDDEN void init_state(Core* core);
 PYPTO_HIDDEN void barrier(Core* core, pipe_t pipe);
 /* An offset of Gather or Gatherb, which is a multiple of `unit` bytes. */
 PYPTO_HIDDEN void gather_offset(Core* core, uint64_t offset, uint32_t unit);
+/* TransDataTo5HD takes `bytes` of each of these blocks, a repeat at a time. */
+PYPTO_HIDDEN void block_lists(Core* core, const Blocks& dst, const Blocks& src, uint32_t bytes, uint32_t repeats);
 PYPTO_HIDDEN void set_flag(Core* core, AscendC::HardEvent event, int32_t id);
 PYPTO_HIDDEN void wait_flag(Core* core, AscendC::HardEvent event, int32_t id);
 PYPTO_HIDDEN void fetch_id(Core* core, AscendC::HardEvent event, int32_t id, bool allocate);

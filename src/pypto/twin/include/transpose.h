@@ -83,6 +83,7 @@ PYPTO_INLINE void TransDataTo5HD(const LocalTensor<T> (&dst)[16], const LocalTen
         to.at[i] = bytes_at(dst[i].Address());
         from.at[i] = bytes_at(src[i].Address());
     }
+    PYPTO_CHECK(block_lists, to, from, kTransposed * (sizeof(T) == 1 ? 1 : 2), params.repeatTimes);
     transpose_blocks(to, from, sizeof(T), params.repeatTimes);
 }
 

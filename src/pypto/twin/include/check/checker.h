@@ -5,6 +5,7 @@
 #include <cstdio>
 #include <cstring>
 
+#include "block_lists.h"
 #include "buffers.h"
 #include "rules.h"
 #include "cache.h"
@@ -127,6 +128,11 @@ void access(Core* core, bool write, Provenance of, const void* address, uint64_t
 {
     const Held held(*core);
     core->access(write, of, address, bytes, pipe, rows, pitch);
+}
+void block_lists(Core* core, const Blocks& dst, const Blocks& src, uint32_t bytes, uint32_t repeats)
+{
+    const Held held(*core);
+    core->block_lists(dst, src, bytes, repeats);
 }
 void gather_offset(Core* core, uint64_t offset, uint32_t unit)
 {

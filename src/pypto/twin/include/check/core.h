@@ -195,6 +195,7 @@ public:
     /* Rules of one call (rules.h), and what they ask. */
     bool obeys(const Call& call);
     void gather_offset(uint64_t offset, uint32_t unit);
+    void block_lists(const Blocks& dst, const Blocks& src, uint32_t bytes, uint32_t repeats);
     bool is_cube() const;
     bool has_pipe() const { return piped_; }
     uint64_t place(TPosition position, uint64_t address) const; /* byte of its memory */

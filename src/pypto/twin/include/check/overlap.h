@@ -97,17 +97,9 @@ inline Runs runs_of(const Call& call, const Tensor& at)
     return runs;
 }
 
-/* Whether the two operands have a byte in common. */
-inline bool meets(const Call& call, const Tensor& a, const Tensor& b)
+/* Whether a run of `left` and one of `right` have a byte in common. */
+inline bool runs_meet(Runs left, Runs right)
 {
-    if (memory_of(a.position) != memory_of(b.position)) {
-        return false;
-    }
-    const auto first = span_of(call, a), second = span_of(call, b);
-    if (first.second <= second.first || second.second <= first.first) {
-        return false;
-    }
-    Runs left = runs_of(call, a), right = runs_of(call, b);
     std::sort(left.begin(), left.end());
     std::sort(right.begin(), right.end());
     for (size_t i = 0, k = 0; i < left.size() && k < right.size();) {
@@ -120,6 +112,19 @@ inline bool meets(const Call& call, const Tensor& a, const Tensor& b)
         }
     }
     return false;
+}
+
+/* Whether the two operands have a byte in common. */
+inline bool meets(const Call& call, const Tensor& a, const Tensor& b)
+{
+    if (memory_of(a.position) != memory_of(b.position)) {
+        return false;
+    }
+    const auto first = span_of(call, a), second = span_of(call, b);
+    if (first.second <= second.first || second.second <= first.first) {
+        return false;
+    }
+    return runs_meet(runs_of(call, a), runs_of(call, b));
 }
 
 /* Whether two repeats of the operand have a byte in common. */

@@ -262,6 +262,7 @@ private:
     void block_stride();
     void deq_scale();
     void merged_lists();
+    void single_repeat();
 
     /* settings.h */
     void piped();

@@ -31,6 +31,7 @@ inline bool Rules::special()
             return cast_mode();
         case Api::AddDeqRelu: return deq_scale(), true;
         case Api::MrgSort: return merged_lists(), true;
+        case Api::TransDataTo5HD: return single_repeat(), true;
         case Api::Compare:
         case Api::Compares:
             if (call_.tensors[1].type == type_of<int32_t> && given != 2 /* EQ */) {
@@ -111,6 +112,19 @@ inline void Rules::merged_lists()
         operand(call_.tensors[i], *operand_[operands_ - 1]);
         if (meets(call_, call_.tensors[0], call_.tensors[i])) {
             broken("overlap", "src" + std::to_string(i - 1) + " shares bytes with dst", &call_.tensors[i]);
+        }
+    }
+}
+
+/* With one repeat its strides are 0. */
+inline void Rules::single_repeat()
+{
+    static const char* const names[] = {"dstRepStride", "srcRepStride"};
+    const int64_t* const given = call_.structs[0].values;
+    for (uint32_t i = 0; i < 2 && given[2] == 1; ++i) {
+        if (given[3 + i] != 0) {
+            broken("parameter", std::string(names[i]) + " is " + number(given[3 + i]) +
+                                    "; with a repeatTimes of 1 it must be 0");
         }
     }
 }
