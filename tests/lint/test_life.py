@@ -18,6 +18,18 @@ __aicore__ inline void Free(TQue<TPosition::VECIN, 1>& q, LocalTensor<float> s)
 {
     q.FreeTensor(s);
 }
+using Queue = TQue<TPosition::VECIN, 1>;
+struct Pair { LocalTensor<float> s; };
+__aicore__ inline LocalTensor<float> Take(Queue& q) { return q.AllocTensor<float>(); }
+__aicore__ inline LocalTensor<float> Next(Queue& q) { return q.DeQue<float>(); }
+__aicore__ inline LocalTensor<float> Fetch(Queue& q, const GlobalTensor<float>& g)
+{
+    LocalTensor<float> s = Take(q);
+    DataCopy(s, g, 64);
+    q.EnQue(s);
+    return Next(q);
+}
+__aicore__ inline Pair Both(Queue& q, const GlobalTensor<float>& g) { return {Fetch(q, g)}; }
 """
 BUSY = "other.HasIdleBuffer();\n"
 LOAD = "{0} = {1}.AllocTensor<float>();\nDataCopy({0}, gx, 64);\n{1}.EnQue({0});\n"
@@ -25,6 +37,11 @@ TAKE, FREE = "{0} = {1}.DeQue<float>();\n", "{1}.FreeTensor({0});\n"
 T_IN = LOAD.format("t", "in") + TAKE.format("t", "in")
 U_IN = LOAD.format("u", "in") + TAKE.format("u", "in")
 U_OTHER = LOAD.format("u", "other") + TAKE.format("u", "other")
+FETCH, OTHER = (
+    f"LocalTensor<float> {name} = Fetch({queue}, gx);\n"
+    for name, queue in (("v", "in"), ("w", "other"))
+)
+FREE_V, FREE_W = FREE.format("v", "in"), FREE.format("w", "other")
 FREE_T, FREE_U = FREE.format("t", "in"), FREE.format("u", "in")
 
 
@@ -84,6 +101,41 @@ PAIRS = {
         text(BUSY, LOAD.format("t", "in"), "Relu(b, t, 64);\n", TAKE.format("t", "in"), FREE_T),
         text(BUSY, LOAD.format("t", "in"), TAKE.format("u", "in"), "Relu(b, u, 64);\n", FREE_U),
     ),
+    "an iteration frees twice what a function returned": (
+        text(BUSY, T_IN, loop(FETCH, "Relu(b, v, 64);\n", FREE_V, FREE_V), FREE_T),
+        text(BUSY, loop(FETCH, "Relu(b, v, 64);\n", FREE_V)),
+    ),
+    "what a function returned is used after FreeTensor": (
+        text(BUSY, loop(FETCH, FREE_V, "Relu(b, v, 64);\n")),
+        text(BUSY, loop(FETCH, "Relu(b, v[8], 64);\n", "Free(in, v);\n")),
+    ),
+    "a function returned it before the loop": (
+        text(BUSY, FETCH, T_IN, loop("Relu(b, v, 64);\n", FREE_V), FREE_T),
+        text(BUSY, loop("auto v = Fetch(in, gx);\nRelu(b, v, 64);\n", FREE_V)),
+    ),
+    "functions take from two queues": (
+        text(loop(FETCH, OTHER, "Add(b, v, w, 64);\n", FREE_V, "Relu(b, v, 64);\n", FREE_W)),
+        text(loop(FETCH, OTHER, "Add(b, v, w, 64);\n", FREE_V, FREE_W)),
+    ),
+    "a variable is assigned what a function returned": (
+        text(BUSY, loop("t = Fetch(in, gx);\n", FREE_T, "Relu(b, t, 64);\n")),
+        text(BUSY, loop("t = Fetch(in, gx);\nRelu(b, t, 64);\n", FREE_T)),
+    ),
+    "a function allocates, and one takes": (
+        text(
+            BUSY,
+            loop("u = Take(in);\nDataCopy(u, gx, 64);\nin.EnQue(u);\nRelu(b, u, 64);\n"),
+            loop("u = Next(in);\n", FREE_U),
+        ),
+        text(
+            BUSY,
+            loop(
+                "u = Take(in);\nDataCopy(u, gx, 64);\nin.EnQue(u);\nu = Next(in);\n",
+                "Relu(b, u, 64);\n",
+                FREE_U,
+            ),
+        ),
+    ),
     "a copy that nothing waits for": (
         text(BUSY, "t = in.AllocTensor<float>();\nDataCopy(t, gx, 64);\nRelu(b, t, 64);\n", FREE_T),
         text(BUSY, "t = in.AllocTensor<float>();\nRelu(t, a, 64);\nRelu(b, t, 64);\n", FREE_T),
@@ -101,6 +153,45 @@ def test_pair(name: str) -> None:
 def test_what_depends_on_the_iteration_is_not_decided() -> None:
     last = "if (i + 1 == n) {\n" + FREE_T + "}\n"
     assert shown(text(BUSY, T_IN, loop("Relu(b, t, 64);\n", last))) == ""
+
+
+@pytest.mark.parametrize(
+    "lines",
+    [
+        "LocalTensor<float> kept[2];\nkept[0] = Fetch(in, gx);\nLocalTensor<float> v = kept[0];\n",
+        "u = Fetch(in, gx);\nt = u;\nLocalTensor<float> v = t;\n",
+        "LocalTensor<float> v = n > 1 ? Fetch(in, gx) : Fetch(in, gy);\n",
+        "LocalTensor<float> v = Fetch(in, gx).ReinterpretCast<float>();\n",
+        "Pair p = Both(in, gx);\nLocalTensor<float> v = p.s;\n",
+    ],
+)
+def test_tensors_that_are_not_followed_are_not_decided(lines: str) -> None:
+    lawful = shown(text(BUSY, loop(lines, "Relu(b, v, 64);\n", FREE_V)))
+    assert "sync-stale-tensor" not in lawful
+
+
+ANY = """\
+template <typename Q> __aicore__ inline LocalTensor<float> AnyTake(Q& q)
+{
+    return q.template AllocTensor<float>();
+}
+template <typename Q> __aicore__ inline LocalTensor<float> AnyNext(Q& q)
+{
+    return q.template DeQue<float>();
+}
+"""
+ANY_LOAD = "LocalTensor<float> v = AnyTake(in);\nDataCopy(v, gx, 64);\nin.EnQue(v);\n"
+ANY_STORE = "w = AnyTake(out);\nRelu(w, v, 64);\nout.EnQue(w);\nw = AnyNext(out);\n"
+
+
+def test_templates_take_from_queues_of_any_type() -> None:
+    queue = "TQue<TPosition::VECOUT, 1> out;\npipe.InitBuffer(out, 2, 1024);\n"
+    store = queue + "LocalTensor<float> w;\n"
+    steps = [ANY_LOAD, "v = AnyNext(in);\n", ANY_STORE, FREE_V, "DataCopy(gx, w, 64);\n"]
+    free = FREE.format("w", "out")
+    for freed, expected in ((free, []), ("", ["sync-unpaired-queue"])):
+        lines = "".join((QUEUES, BUSY, store, loop(*steps, freed)))
+        assert found(kernel(lines, before=USES + ANY)) == expected
 
 
 def test_one_fault_is_told_once() -> None:

@@ -12,7 +12,7 @@ from pypto.lint.interface import Interface, interface
 from pypto.lint.nodes import Class, Expr, File, Function, Template, Type
 from pypto.lint.rule import Finding
 from pypto.lint.scope import Number, Variable, canonical, fold
-from pypto.lint.site import FlagUse, Life, Site, Use, View
+from pypto.lint.site import QUEUES, FlagUse, Life, Site, Use, View
 from pypto.lint.tokens import Tokens
 from pypto.lint.types import Types
 from pypto.target import Target
@@ -40,6 +40,7 @@ class Context:
         self.facts: dict[Function, Facts] = {made: Facts() for made in file.functions}
         self.sites: dict[nodes.Call, Site] = {}
         self.lives: dict[nodes.Call, Life] = {}
+        self.unfollowed: set[Variable] = set()  # tensors that stand for several others
         self.uses: list[Use] = []
         self.matches: dict[nodes.Call, Match | None] = {}
         self.buffers: dict[Variable, list[str]] = {}  # queues and buffers, with how each is used
@@ -107,6 +108,14 @@ class Context:
             if owner is not None:
                 return self.in_class[owner.name].get(value.name)
         return None
+
+    def may_be_queue(self, value: Expr) -> bool:
+        """Whether ``value`` is a queue, as far as is known: templates take any."""
+        owner = self.type(value)
+        if owner is None or owner.name in QUEUES or owner.name == "auto":
+            return True
+        made = self.find(owner.name)
+        return made is not None and made.kind == "template"
 
     def class_of(self, base: Expr) -> Class | None:
         """The class of this text that an object is of."""

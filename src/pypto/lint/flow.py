@@ -105,14 +105,14 @@ class Flow:
 
     def _call(self, one: Called, paths: list[Path], frame: Frame) -> list[Path]:
         site = self.sites.get(one.node)
+        target = one.function
+        if site is None or site.kind == "Result":
+            if target in self.relevant and target not in self.stack:
+                paths = self._body(self._frame(one, target, frame), paths)
         if site is not None:
             for path in paths:
                 self.apply(self, path, frame, site)
-            return paths
-        target = one.function
-        if target is None or target not in self.relevant or target in self.stack:
-            return paths
-        return self._body(self._frame(one, target, frame), paths)
+        return paths
 
     def _frame(self, one: Called, target: Function, frame: Frame) -> Frame:
         made = Frame(target, self._instance(one, target, frame), looping=frame.looping)

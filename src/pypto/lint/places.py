@@ -18,6 +18,8 @@ __all__ = [
     "Place",
     "buffer_of",
     "is_followed",
+    "is_this",
+    "is_view",
     "note_source",
     "place_of",
     "root_of",
@@ -63,9 +65,8 @@ def place_of(walk: Context, value: Expr) -> Place | None:
 
 def buffer_of(walk: Context, value: Expr) -> Variable | None:
     """The queue or buffer that ``value`` names; None for that of another object."""
-    if isinstance(value, nodes.Member):
-        if not (isinstance(value.base, nodes.Name) and value.base.name == "this"):
-            return None
+    if isinstance(value, nodes.Member) and not is_this(value.base):
+        return None
     made = walk.field_of(value)
     if made is None or made.dims:
         return None
@@ -121,14 +122,21 @@ def root_of(walk: Context, value: Expr) -> Variable | None:
         return root_of(walk, value.base)
     if isinstance(value, nodes.Call) and isinstance(value.callee, nodes.Member):
         return root_of(walk, value.callee.base) if value.callee.name == "ReinterpretCast" else None
+    if isinstance(value, nodes.Member) and not is_this(value.base):
+        return None  # each object has its own
     made = walk.field_of(value)
     if made is None or made.dims:
         return None
     if made.kind == "local" and made.init is not None and not made.changes:
-        if not isinstance(made.init, nodes.Call) or _is_view(made.init):
+        if not isinstance(made.init, nodes.Call) or is_view(made.init):
             return root_of(walk, made.init) or made
     return made
 
 
-def _is_view(value: nodes.Call) -> bool:
+def is_this(value: Expr) -> bool:
+    return isinstance(value, nodes.Name) and value.name == "this"
+
+
+def is_view(value: nodes.Call) -> bool:
+    """Whether a call gives the tensor of its object, under another type."""
     return isinstance(value.callee, nodes.Member) and value.callee.name == "ReinterpretCast"

@@ -8,14 +8,15 @@ from pypto.lint import nodes
 from pypto.lint.nodes import Expr, Function, Type
 from pypto.lint.scope import Variable
 
-__all__ = ["BUFFERS", "OPERATIONS", "FlagUse", "Life", "Site", "Use", "View"]
+__all__ = ["BUFFERS", "OPERATIONS", "QUEUES", "FlagUse", "Life", "Site", "Use", "View"]
 
 OPERATIONS = frozenset(
     """SetFlag WaitFlag AllocTensor EnQue DeQue FreeTensor FreeAllEvent AllocEventID ReleaseEventID
     InitBuffer Reset""".split()
 )
 
-BUFFERS = frozenset(("TQue", "TQueBind", "TBuf"))
+QUEUES = frozenset(("TQue", "TQueBind"))
+BUFFERS = QUEUES | {"TBuf"}
 
 
 @dataclass(slots=True, eq=False)
@@ -74,7 +75,11 @@ class View:
 
 @dataclass(slots=True, eq=False)
 class Life:
-    """A call in the life of tensors of queues: what it takes, gives back or uses."""
+    """A call in the life of tensors of queues: what it takes, gives back or uses.
+
+    ``result``: the tensor that stands for what the call returns, if that is no tensor taken here.
+    """
 
     site: Site
     tensors: list[Variable]
+    result: Variable | None = None

@@ -6,8 +6,8 @@ from pypto.lint import nodes
 from pypto.lint.context import Context
 from pypto.lint.flow import Flow, Frame, Key, Path
 from pypto.lint.match import match
-from pypto.lint.nodes import Expr
-from pypto.lint.places import root_of
+from pypto.lint.nodes import Expr, Type
+from pypto.lint.places import is_this, is_view, root_of
 from pypto.lint.rule import Rule, RuleSet
 from pypto.lint.scope import Variable
 from pypto.lint.site import Life, Site
@@ -23,7 +23,6 @@ _RULES = (
     ),
 )
 
-_QUEUES = frozenset(("TQue", "TQueBind"))
 _TAKES = frozenset(("AllocTensor", "DeQue"))
 _GIVES = frozenset(("EnQue", "FreeTensor"))
 _ALLOCATED, _FILLED, _QUEUED, _TAKEN, _FREED = range(1, 6)
@@ -38,15 +37,27 @@ def _declaration(walk: Context, found: nodes.Declaration) -> None:
 
 
 def _assigned(walk: Context, found: nodes.Binary) -> None:
+    left = found.left
+    is_own = isinstance(left, nodes.Name) or (isinstance(left, nodes.Member) and is_this(left.base))
     if found.op == "=":
-        _made(walk, walk.field_of(found.left), found.right)
+        _made(walk, walk.field_of(left) if is_own else None, found.right)
 
 
 def _made(walk: Context, tensor: Variable | None, value: Expr) -> None:
-    """A tensor that a queue gives."""
-    life = walk.lives.get(value) if isinstance(value, nodes.Call) else None
+    """A tensor that a queue or a function gives, or that stands for another one."""
+    call = value if isinstance(value, nodes.Call) else None
+    life = None if call is None else walk.lives.get(call)
     if life is not None and life.site.kind in _TAKES:
         life.tensors = [] if tensor is None else [tensor]
+        return
+    if tensor is None or not (tensor.type is None or _is_of_tensors(walk, tensor.type)):
+        return
+    if call is not None and not is_view(call):
+        if life is None:
+            life = walk.lives[call] = Life(Site("Result", call, None, None), [])
+        life.result = tensor  # a new one at each call
+    elif tensor.changes or root_of(walk, value) is None:
+        walk.unfollowed.add(tensor)
 
 
 def _call(walk: Context, found: nodes.Call) -> None:
@@ -54,8 +65,7 @@ def _call(walk: Context, found: nodes.Call) -> None:
     name = callee.name if isinstance(callee, nodes.Name | nodes.Member) else ""
     base = callee.base if isinstance(callee, nodes.Member) else None
     if base is not None and name in (_TAKES | _GIVES):
-        owner = walk.type(base)
-        if owner is None or owner.name in _QUEUES:
+        if walk.may_be_queue(base):
             given = [root_of(walk, one) for one in found.args] if name in _GIVES else []
             site = Site(name, found, walk.field_of(base), base)
             walk.lives[found] = Life(site, [one for one in given if one is not None])
@@ -81,6 +91,11 @@ def _is_tensor(walk: Context, value: Expr) -> bool:
     return kind is not None and kind.name in TENSORS and not kind.pointers
 
 
+def _is_of_tensors(walk: Context, kind: Type) -> bool:
+    found = walk.types.resolve(kind)
+    return found is not None and found.name in TENSORS
+
+
 class _Lives:
     """The states of tensors on the paths of a kernel."""
 
@@ -94,10 +109,12 @@ class _Lives:
         life = self.walk.lives[site.node]
         for tensor in life.tensors:
             owner = flow.key(tensor, frame)
-            if owner is not None:
+            if owner is not None and tensor not in self.walk.unfollowed:
                 self._tensor(flow, path, frame, site, ("tensor", owner), tensor)
         if site.kind == "DeQue":
             self._dequeued(flow, path, frame, site, life.tensors)
+        if life.result is not None:
+            path.state[("tensor", flow.key(life.result, frame))] = 0
 
     def _queue(self, flow: Flow, frame: Frame, site: Site) -> int:
         """The number of a queue; 0 where it is not known."""

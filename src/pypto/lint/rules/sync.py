@@ -37,7 +37,6 @@ _RULES = (
     ),
 )
 
-_QUEUES = frozenset(("TQue", "TQueBind"))
 _QUEUE_CALLS = frozenset(("AllocTensor", "EnQue", "DeQue", "FreeTensor"))
 
 
@@ -57,10 +56,8 @@ def _call(walk: Context, found: nodes.Call) -> None:
     elif kind in ("AllocEventID", "ReleaseEventID"):
         event = callee.args[0] if callee.args and isinstance(callee.args[0], Type) else None
         walk.sites[found] = Site(kind, found, None, base, event)
-    else:
-        owner = walk.type(base)
-        if owner is None or owner.name in _QUEUES:
-            walk.sites[found] = Site(kind, found, walk.field_of(base), base)
+    elif walk.may_be_queue(base):
+        walk.sites[found] = Site(kind, found, walk.field_of(base), base)
 
 
 def _flag(
