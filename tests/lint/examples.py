@@ -9,6 +9,9 @@ __all__ = ["EXAMPLES"]
 _QUEUE = "TQue<TPosition::VECIN, 1> in;\npipe.InitBuffer(in, 2, 1024);\n"
 _MIX = 'extern "C" __global__ __mix__(1, 2) void example(GM_ADDR x) '
 _TILES = "for (uint32_t t = 0; t < %s; ++t) {\n    const uint32_t at = t * 64;\n"
+_VECTOR, _CUBE = (f"if ASCEND_IS_{kind} {{\n%s\n}}\n" for kind in ("AIV", "AIC"))
+_ALL = "SyncAll<false>();\n"
+_MEET = "__aicore__ inline void Meet() { SyncAll<false>(); }\n"
 _EMPTY = 'extern "C" __global__ __vector__ void example(GM_ADDR x) {}\n'
 _FILL = _QUEUE + "LocalTensor<float> t = in.AllocTensor<float>();\nDataCopy(t, gx, 64);\n"
 _USE = "Relu(b, t, 64);\n"
@@ -111,6 +114,29 @@ EXAMPLES: dict[str, list[tuple[str, str]]] = {
                 'extern "C" __global__ __vector__ void example(GM_ADDR x) { Meet(); }\n'
             ),
             file("__aicore__ inline void Meet() { SyncAll(); }\n"),
+        ),
+        (
+            file(f"{_MIX}{{ {_VECTOR % _ALL} }}\n"),
+            file(f"{_MIX}{{ {_VECTOR % _ALL}{_CUBE % _ALL} }}\n"),
+        ),
+        (
+            file(f"{_MIX}{{ {_VECTOR % (_ALL * 2)} else {{ {_ALL} }} }}\n"),
+            file(f"{_MIX}{{ {_VECTOR % (_ALL * 2)} else {{ {_ALL * 2} }} }}\n"),
+        ),
+        (
+            file(f"{_MEET}{_MIX}{{ {_ALL}{_VECTOR % 'Meet();'}{_CUBE % 'Meet();Meet();'} }}\n"),
+            file(f"{_MEET}{_MIX}{{ {_ALL}{_VECTOR % 'Meet();Meet();'}{_CUBE % (_ALL * 2)} }}\n"),
+        ),
+        (
+            file(f"{_MIX}{{ {_VECTOR % (_ALL + 'return;')} {_ALL * 2} }}\n"),
+            file(f"{_MIX}{{ {_VECTOR % (_ALL + 'return;')} {_ALL} }}\n"),
+        ),
+        (
+            file(f"{_MIX}{{ {_CUBE % f'for (int i = 0; i < 4; ++i) {{ {_ALL} }}'} }}\n"),
+            file(
+                f"{_MIX}{{ {_VECTOR % (_ALL * 4)}"
+                f"{_CUBE % f'for (int i = 0; i < 4; ++i) {{ {_ALL} }}'} }}\n"
+            ),
         ),
     ],
     "sync-all-parted": [

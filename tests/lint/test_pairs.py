@@ -39,6 +39,13 @@ DataCopyPad(a, gx, DataCopyExtParams{1, %d, 0, 0, 0}, pad);
 MEET = "if (First()) {\n    SyncAll();\n}"
 MIX = "__mix__(0, 1)"
 
+MEETING = "__aicore__ inline void Meet() { SyncAll<false>(); }\n"
+TWO_KERNELS = "".join(
+    f'extern "C" __global__ __mix__(1, 2) void {name}(GM_ADDR x)\n'
+    "{\n    if ASCEND_IS_AIV {\n        %s\n    } else {\n        %s\n    }\n}\n"
+    for name in ("first", "second")
+)
+
 PAIRS = {
     # what it is: (broken, lawful, the rule that the first breaks)
     "flags 6 and 7 are those of a TPipe": (
@@ -127,6 +134,11 @@ PAIRS = {
             MIX,
         ),
         "sync-all-parted",
+    ),
+    "one of two kernels lets one kind of core alone meet": (
+        file(MEETING + TWO_KERNELS % ("Meet();", "Meet();", "Meet();", "")),
+        file(MEETING + TWO_KERNELS % ("Meet();", "Meet();", "Meet();", "Meet();")),
+        "sync-all-kind",
     ),
     "a case of one core": (
         kernel("switch (GetBlockIdx()) {\ncase 0:\n    SyncAll();\n}", MIX),

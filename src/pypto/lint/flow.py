@@ -72,12 +72,15 @@ class Flow:
         self.relevant = _relevant(walk, self.sites)
         self.stack: list[Function] = []
 
-    def run(self, kernel: Function) -> list[Path]:
-        """The paths at the end of ``kernel``; none where it does nothing of interest."""
+    def run(self, kernel: Function, known: Mapping[str, bool] | None = None) -> list[Path]:
+        """The paths at the end of ``kernel``; none where it does nothing of interest.
+
+        ``known``: conditions that hold or do not from the start.
+        """
         if kernel not in self.relevant or kernel.body is None:
             return []
         frame = Frame(kernel, ("kernel",))
-        return self._body(frame, [Path({}, {}, {})])
+        return self._body(frame, [Path({}, {}, dict(known or {}))])
 
     def key(self, variable: Variable, frame: Frame) -> Key | None:
         """What ``variable`` stands for here; None where that is not known."""

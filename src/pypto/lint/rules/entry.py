@@ -11,6 +11,7 @@ from pypto.lint.context import Context
 from pypto.lint.interface import ENTRIES, element
 from pypto.lint.nodes import Class, Expr, Function, Template, Type
 from pypto.lint.rule import Rule, RuleSet
+from pypto.lint.rules.meetings import Meetings, waits_for
 from pypto.lint.scope import SIZES, canonical
 
 __all__ = ["RULES"]
@@ -188,7 +189,8 @@ class _Reach:
 
     def key(self) -> Hashable:
         types = tuple((name, str(found)) for name, found in self.types.items())
-        return self.cores, self.parted is not None, types, tuple(self.numbers.items())
+        numbers = tuple(self.numbers.items())
+        return self.kernel, self.cores, self.parted is not None, types, numbers
 
     def meant(self, found: Template) -> str:
         """The name of an event or a pipe, template parameters replaced."""
@@ -296,7 +298,7 @@ def _synchronises(walk: Context, one: Called, reach: _Reach) -> bool:
         )
         return True
     if one.name == "SyncAll":
-        return _all_cores(walk, one, cores)
+        return _all_cores(walk, one, reach)
     if one.name == "CrossCoreWaitFlag" or one.name == "CrossCoreSetFlag":
         number = _flag_number(walk, one, reach.numbers)
         if number is not None and not 0 <= number <= 10:
@@ -320,18 +322,21 @@ def _flag_number(walk: Context, one: Called, numbers: Mapping[str, int]) -> int 
     return known if isinstance(known, int) else None
 
 
-def _all_cores(walk: Context, one: Called, cores: frozenset[str]) -> bool:
-    args = one.node.callee.args if isinstance(one.node.callee, nodes.Name) else None
-    only = walk.fold(args[0]) if args else 1
-    if isinstance(only, int) and not only and not {"AIC", "AIV"} <= cores:
-        walk.report(
-            "sync-all-kind",
-            one.node.at,
-            one.node.end,
-            "SyncAll<false> where one kind of core alone comes",
-            "let all cores of a __mix__(1, 1) or (1, 2) kernel call it, or use SyncAll<true>",
+def _all_cores(walk: Context, one: Called, reach: _Reach) -> bool:
+    only, cores = waits_for(walk, one.node), reach.cores
+    if only == 0 and not {"AIC", "AIV"} <= cores:
+        fault = Meetings(walk, reach.kernel, _cores(reach.kernel)).fault(
+            "AIV" if "AIV" in cores else "AIC"
         )
-        return True
+        if fault:
+            walk.report(
+                "sync-all-kind",
+                one.node.at,
+                one.node.end,
+                fault,
+                "let all cores of a __mix__(1, 1) or (1, 2) kernel call it, or use SyncAll<true>",
+            )
+        return bool(fault)
     if only and "AIC" in cores:
         walk.report(
             "sync-all-kind",
