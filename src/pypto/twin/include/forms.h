@@ -209,7 +209,7 @@ PYPTO_INLINE void report_covered(const Operand<T>& at, const Coverage& covered)
 /* `count` elements, `lanes` a repeat. */
 PYPTO_INLINE Coverage cover_count(uint32_t count, uint32_t lanes)
 {
-    const uint32_t repeats = (count + lanes - 1) / lanes;
+    const uint32_t repeats = count / lanes + (count % lanes != 0); /* the count may have all 32 bits */
     const uint64_t last = count - uint64_t{repeats == 0 ? 0 : repeats - 1} * lanes;
     return {repeats, low_bits(lanes), high_bits(lanes), low_bits(last), high_bits(last)};
 }

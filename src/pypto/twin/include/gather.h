@@ -103,6 +103,15 @@ PYPTO_INLINE uint64_t compact(const AscendC::LocalTensor<T>& dst, const AscendC:
     const uint32_t lanes = counted ? mask : kRepeatBytes / sizeof(T);
     const Operand<T> from = operand(src, p.src0BlockStride, p.src0RepeatStride);
     report<block, false>(from, p.repeatTimes, lanes);
+    if constexpr (kChecked) { /* counted before any is written, up to one more than there is memory for */
+        uint64_t bytes = 0;
+        for (uint32_t r = 0; r < p.repeatTimes; ++r) {
+            for (uint32_t j = 0; j < lanes && bytes <= memory_bytes(AscendC::Hardware::UB); ++j) {
+                bytes += keep(r, j) ? sizeof(T) : 0;
+            }
+        }
+        on_write(dst.Position(), dst.GetPhyAddr(), bytes, PIPE_V);
+    }
     T* to = dst.GetPhyAddr();
     for (uint32_t r = 0; r < p.repeatTimes; ++r) {
         for (uint32_t j = 0; j < lanes; ++j) {
@@ -113,9 +122,7 @@ PYPTO_INLINE uint64_t compact(const AscendC::LocalTensor<T>& dst, const AscendC:
             *to++ = value;
         }
     }
-    const uint64_t kept = static_cast<uint64_t>(to - dst.GetPhyAddr());
-    on_write(dst.Position(), dst.GetPhyAddr(), kept * sizeof(T), PIPE_V);
-    return kept;
+    return static_cast<uint64_t>(to - dst.GetPhyAddr());
 }
 
 /* Patterns 1..7 of GatherMask: which lanes of every four are kept, as bits. */
@@ -250,13 +257,13 @@ PYPTO_INLINE void GatherMask(const LocalTensor<T>& dst, const LocalTensor<T>& sr
                   "GatherMask: the bits are uint16_t for 2-byte and uint32_t for 4-byte elements");
     PYPTO_RULES(GatherMask_bits, repeats(p.repeatTimes).bytes(dst, sizeof(T))
                                      .tensor(src0, p.src0BlockStride, p.src0RepeatStride)
-                                     .bytes(src1Pattern, ((reduceMode ? mask : kRepeatBytes / sizeof(T)) + 7) / 8,
+                                     .bytes(src1Pattern, (uint64_t{reduceMode ? mask : kRepeatBytes / sizeof(T)} + 7) / 8,
                                             p.repeatTimes, p.src1RepeatStride * kBlockBytes).fields(p));
     const uint8_t* const bits = reinterpret_cast<const uint8_t*>(src1Pattern.GetPhyAddr());
     const uint32_t pitch = p.src1RepeatStride * kBlockBytes;
     const uint32_t lanes = reduceMode ? mask : kRepeatBytes / sizeof(T);
     if (on_instruction(PIPE_V)) {
-        on_read(src1Pattern.Position(), bits, (lanes + 7) / 8, PIPE_V, p.repeatTimes, pitch);
+        on_read(src1Pattern.Position(), bits, (uint64_t{lanes} + 7) / 8, PIPE_V, p.repeatTimes, pitch);
         for (uint32_t r = 0; kChecked && r < p.repeatTimes; ++r) {
             use_bits(src1Pattern.Position(), bits + r * pitch, lanes);
         }

@@ -113,9 +113,12 @@ template <uint32_t lanes, bool writes, typename T>
 PYPTO_INLINE void report(const Operand<T>& at, uint32_t repeats, uint32_t length)
 {
     if constexpr (kHooks) {
-        for (uint32_t lane = 0; lane < length; lane += lanes) {
+        if (at.block == 0 && length > kBlockBytes / sizeof(T)) {
+            length = kBlockBytes / sizeof(T); /* all its blocks are one */
+        }
+        for (uint64_t lane = 0; lane < length; lane += lanes) {
             const uint64_t bytes = (length - lane < lanes ? length - lane : lanes) * sizeof(T);
-            T* const start = address_of<lanes>(at, 0, lane / lanes);
+            T* const start = address_of<lanes>(at, 0, static_cast<uint32_t>(lane / lanes));
             if constexpr (writes) {
                 on_write(at.position, start, bytes, PIPE_V, repeats, at.repeat);
             } else {

@@ -184,7 +184,8 @@ inline void Core::access(bool write, const Provenance& of, const void* address, 
     if (rows > 1 && pitch == bytes) {
         return touch(write, of, start, bytes * rows, pipe);
     }
-    for (uint32_t row = 0; row < rows; ++row) {
+    const uint32_t places = pitch == 0 ? std::min<uint32_t>(rows, 1) : rows;
+    for (uint32_t row = 0; row < places; ++row) {
         touch(write, of, start + row * pitch, bytes, pipe);
     }
 }

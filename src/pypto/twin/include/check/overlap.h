@@ -72,6 +72,13 @@ inline std::pair<uint64_t, uint64_t> span_of(const Call& call, const Tensor& at)
                                       (blocks - 1) * static_cast<uint64_t>(at.block) + 1) * kBlockBytes};
 }
 
+/* Repeats that are worth a look: further ones are past the end of the memory, or where an earlier one is
+ * (two of these, so that they are seen to meet). Registers hold counts of up to 32 bits. */
+inline uint64_t distinct_repeats(const Tensor& at)
+{
+    return at.repeat <= 0 ? 2 : memory_bytes(memory_of(at.position)) / kBlockBytes / static_cast<uint64_t>(at.repeat) + 1;
+}
+
 inline Runs runs_of(const Call& call, const Tensor& at)
 {
     Runs runs;
@@ -86,7 +93,8 @@ inline Runs runs_of(const Call& call, const Tensor& at)
         runs.emplace_back(at.address, at.address + extent.lanes * at.nibbles / 2);
         return runs;
     }
-    for (uint64_t r = 0; r < extent.repeats; ++r) {
+    const uint64_t repeats = std::min(extent.repeats, distinct_repeats(at));
+    for (uint64_t r = 0; r < repeats; ++r) {
         const uint64_t bytes = (r + 1 == extent.repeats ? extent.last : extent.lanes) * at.nibbles / 2;
         for (uint64_t done = 0; done < bytes; done += kBlockBytes) {
             const uint64_t start = at.address + (r * static_cast<uint64_t>(at.repeat) +

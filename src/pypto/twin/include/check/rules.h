@@ -142,7 +142,7 @@ private:
             if (amount < row_.least_repeat || amount > row_.most_repeat) {
                 broken("repeat", "the repeat count is " + number(amount) + "; it must be " +
                                      number(row_.least_repeat) + " to " + number(row_.most_repeat));
-                return amount >= 0;
+                return amount >= 0 && amount <= UINT16_MAX; /* more than any instruction has */
             }
             return !(row_.repeat_normal && call_.counter) || counter_mode("this form");
         }

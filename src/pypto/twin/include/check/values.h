@@ -223,10 +223,21 @@ inline void Core::move(TPosition dst, const void* to, uint64_t to_pitch, TPositi
     }
 }
 
+/* Repeats after which nothing changes: those of operands that stay, one for each lane that a value may
+ * have to pass, else all. Strides are not negative, so no value goes in a circle. */
+inline uint32_t changing_repeats(const Instruction& instruction, const Operand<uint8_t>* operands, uint32_t repeats)
+{
+    const auto stays = [](const Operand<uint8_t>& at) { return at.repeat == 0; };
+    return std::all_of(operands, operands + instruction.operands, stays)
+               ? std::min<uint32_t>(repeats, instruction.repeat_lanes)
+               : repeats;
+}
+
 inline void Core::lanes(const Instruction& instruction, const Operand<uint8_t>* operands, uint32_t repeats,
                         uint32_t count)
 {
-    for (uint32_t r = 0; r < repeats; ++r) {
+    const uint32_t changing = changing_repeats(instruction, operands, repeats);
+    for (uint32_t r = 0; r < changing; ++r) {
         run_of_lanes(instruction, operands, r, 0, count);
     }
 }
@@ -235,7 +246,8 @@ inline void Core::masked_lanes(const Instruction& instruction, const Operand<uin
                                uint32_t repeats, uint64_t low, uint64_t high)
 {
     const auto bit = [&](uint32_t lane) { return ((lane < 64 ? low >> lane : high >> (lane - 64)) & 1) != 0; };
-    for (uint32_t r = 0; r < repeats; ++r) {
+    const uint32_t changing = changing_repeats(instruction, operands, repeats);
+    for (uint32_t r = 0; r < changing; ++r) {
         for (uint32_t lane = 0; lane < instruction.repeat_lanes; ++lane) {
             const uint32_t first = lane;
             while (lane < instruction.repeat_lanes && bit(lane)) {
