@@ -19,6 +19,19 @@ _LOOPED = (
     "TQue<TPosition::VECIN, 1> in;\n%sfor (int32_t i = 0; i < 4; ++i) {\n%s\n}\nin.HasIdleBuffer();"
 )
 _ID = "event_t id = static_cast<event_t>(pipe.FetchEventID(HardEvent::V_S));\n"
+_ALLOC = "pipe.AllocEventID<HardEvent::V_S>()"
+_IDS = f"const TEventID ids[2] = {{{_ALLOC}, {_ALLOC}}};\n"
+_IDS_LATER = f"TEventID ids[2];\nids[0] = {_ALLOC};\nids[1] = {_ALLOC};\n"
+_ONE = f"const TEventID one = {_ALLOC};\n"
+_EACH = "for (int32_t i = 0; i < 2; ++i) {\n%s\n}\n"
+_RELEASE = (
+    "__aicore__ inline void Release(TPipe& pipe, TEventID id)\n"
+    "{\n    pipe.ReleaseEventID<HardEvent::V_S>(id);\n}\n"
+    "__aicore__ inline void ReleaseAll(TPipe& pipe, const TEventID* ids)\n"
+    "{\n    for (int32_t i = 0; i < 2; ++i) {\n"
+    "        pipe.ReleaseEventID<HardEvent::V_S>(ids[i]);\n"
+    "    }\n}\n"
+)
 
 
 def _queues(count: int) -> str:
@@ -288,6 +301,31 @@ EXAMPLES: dict[str, list[tuple[str, str]]] = {
                 "TEventID id = pipe.AllocEventID<HardEvent::V_S>();\n"
                 "pipe.ReleaseEventID<HardEvent::V_S>(id);"
             ),
+        ),
+        (
+            kernel(_IDS + "pipe.ReleaseEventID<HardEvent::V_S>(ids[0]);"),
+            kernel(_IDS + _EACH % "pipe.ReleaseEventID<HardEvent::V_S>(ids[i]);"),
+        ),
+        (
+            kernel(_IDS + _ONE + _EACH % "pipe.ReleaseEventID<HardEvent::V_S>(ids[i]);"),
+            kernel(
+                _IDS
+                + _ONE
+                + "pipe.ReleaseEventID<HardEvent::V_S>(one);\n"
+                + _EACH % "const TEventID id = ids[i];\npipe.ReleaseEventID<HardEvent::V_S>(id);"
+            ),
+        ),
+        (
+            kernel(_IDS_LATER + _EACH % "pipe.ReleaseEventID<HardEvent::V_S>(ids[0]);"),
+            kernel(_IDS_LATER + _EACH % "pipe.ReleaseEventID<HardEvent::V_S>(ids[i]);"),
+        ),
+        (
+            kernel(_IDS + "Release(pipe, ids[0]);", before=_RELEASE),
+            kernel(_IDS + _EACH % "Release(pipe, ids[i]);", before=_RELEASE),
+        ),
+        (
+            kernel(_IDS + _ONE + "ReleaseAll(pipe, ids);", before=_RELEASE),
+            kernel(_IDS + "ReleaseAll(pipe, ids);", before=_RELEASE),
         ),
     ],
     "sync-flag-id": [

@@ -23,9 +23,9 @@ BUFFERS = QUEUES | {"TBuf"}
 class Site:
     """One such call.
 
-    ``variable``: the queue, buffer or event id that it is about, None where it is not known;
-    ``object``: how it is named. ``event``: of a flag. ``number`` and ``bytes`` of InitBuffer, or
-    the constant id of a flag.
+    ``variable``: the queue, buffer or event id that it is about, or the array of event ids; None
+    where it is not known; ``object``: how it is named. ``event``: of a flag. ``number`` and
+    ``bytes`` of InitBuffer, or the constant id of a flag, or the element of an array.
     """
 
     kind: str

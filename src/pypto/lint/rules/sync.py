@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pypto.lint import nodes
 from pypto.lint.context import Context
+from pypto.lint.expr import children
 from pypto.lint.flow import Flow, Frame, Key, Path
 from pypto.lint.nodes import Expr, Type
 from pypto.lint.rule import Rule, RuleSet
@@ -55,9 +56,46 @@ def _call(walk: Context, found: nodes.Call) -> None:
         return
     elif kind in ("AllocEventID", "ReleaseEventID"):
         event = callee.args[0] if callee.args and isinstance(callee.args[0], Type) else None
-        walk.sites[found] = Site(kind, found, None, base, event)
+        made = walk.sites[found] = Site(kind, found, None, base, event)
+        if kind == "ReleaseEventID" and found.args:
+            made.variable, made.number = _released(walk, found.args[0])
     elif walk.may_be_queue(base):
         walk.sites[found] = Site(kind, found, walk.field_of(base), base)
+
+
+def _released(walk: Context, id_: Expr) -> tuple[Variable | None, int | None]:
+    """The array that an event id is an element of, and which; or the parameter that it is."""
+    while isinstance(id_, nodes.Cast):
+        id_ = id_.operand
+    made = walk.field_of(id_)
+    if made is not None and made.kind == "local" and not made.changes:
+        id_ = made.init if isinstance(made.init, nodes.Index) else id_
+    if isinstance(id_, nodes.Index):
+        number = walk.fold(id_.index)
+        return walk.field_of(id_.base), number if isinstance(number, int) else None
+    return (made, None) if made is not None and made.kind == "parameter" else (None, None)
+
+
+def _declaration(walk: Context, found: nodes.Declaration) -> None:
+    for item in found.items:
+        if item.dims:
+            for value in item.init:
+                _kept(walk, walk.find(item.name), value)
+
+
+def _assigned(walk: Context, found: nodes.Binary) -> None:
+    if found.op == "=" and isinstance(found.left, nodes.Index):
+        _kept(walk, walk.field_of(found.left.base), found.right)
+
+
+def _kept(walk: Context, array: Variable | None, value: Expr) -> None:
+    """Note the array that keeps the ids of events that ``value`` allocates."""
+    if isinstance(value, nodes.Call):
+        site = walk.sites.get(value)
+        if site is not None and site.kind == "AllocEventID":
+            site.variable = array
+    for one in children(value):
+        _kept(walk, array, one)
 
 
 def _flag(
@@ -94,9 +132,7 @@ class _Balance:
         if site.kind in ("SetFlag", "WaitFlag"):
             self._flag(flow, path, frame, site)
         elif site.kind in ("AllocEventID", "ReleaseEventID"):
-            key = ("event", flow.event(site.event, frame))
-            step = 1 if site.kind == "AllocEventID" else -1
-            self._move(path, key, step, site)
+            self._event(flow, path, frame, site)
         elif site.kind in _QUEUE_CALLS:
             queue = None if site.variable is None else flow.key(site.variable, frame)
             if queue is None:
@@ -136,6 +172,25 @@ class _Balance:
             )
         path.state[key] = int(site.kind == "SetFlag")
         path.last[key] = site
+
+    def _event(self, flow: Flow, path: Path, frame: Frame, site: Site) -> None:
+        event = flow.event(site.event, frame)
+        total: Key = ("event", event)
+        owner = None if site.variable is None else flow.key(site.variable, frame)
+        array: Key = ("array", event, owner)
+        if site.kind == "AllocEventID":
+            self._move(path, total, 1, site)
+            if owner is not None:
+                self._move(path, array, 1, site)
+            return
+        count = 1
+        if site.variable is not None and site.number is None:
+            if owner is None and frame.looping:
+                flow.given_up.add(total)  # it may be another one in each iteration
+            elif frame.looping:
+                count = max(1, path.state.get(array, 0))  # each element in its iteration
+        self._move(path, total, -count, site)
+        self._move(path, array, -count, site)
 
     def _queue(self, path: Path, queue: Key, site: Site) -> None:
         alloc, queued, taken = (("alloc", queue), ("queued", queue), ("taken", queue))
@@ -294,4 +349,10 @@ def _report(walk: Context, balance: _Balance, flow: Flow) -> None:
         walk.report(rule, at, site.node.end, message, help)
 
 
-RULES = RuleSet(_RULES, {nodes.Call: _call}, None, None, _done)
+RULES = RuleSet(
+    _RULES,
+    {nodes.Call: _call, nodes.Declaration: _declaration, nodes.Binary: _assigned},
+    None,
+    None,
+    _done,
+)
