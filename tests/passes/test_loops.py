@@ -126,3 +126,19 @@ def test_nothing_is_read_where_a_tensor_has_no_row() -> None:
     batch.build()
     assert variant.run(x, y, o, blocks=3) == 0
     assert torch.equal(o[:8], torch.full((8, 64), 2.0)) and not o[8:].any()
+
+
+def test_reductions_see_what_a_part_holds() -> None:
+    """A part that reaches over the end is reduced over what is there, in 16-bit floats, too."""
+    h = "pypto.Tensor([D, D], pypto.DT_FP16)"
+    text = (
+        f"{HEADER}def kernel(x: {h}, o: pypto.Tensor([D, 1], pypto.DT_FP16)):\n"
+        "    for j in pypto.loop(1):\n"
+        "        o[:] = pypto.sum(x[:, j : j + 16], -1, True)\n"
+    )
+    batch = Batch("checked")
+    x, o = torch.ones(5, 11).half(), torch.zeros(5, 1).half()
+    variant = batch.add(make_function(text), x, o)
+    batch.build()
+    assert variant.run(x, o) == 0
+    assert o.eq(11).all()

@@ -84,7 +84,11 @@ class Lowering:
         tensors = [a for a in args if isinstance(a, Value)]
         if shape is None:
             shape = broadcast_known([t.type.shape for t in tensors])
-        result = Value(self.next_id, TensorType(dtype or tensors[0].type.dtype, shape))
+            valid = broadcast_known([_held(t.type) for t in tensors])
+        else:
+            valid = _kept(shape, tensors)
+        type = TensorType(dtype or tensors[0].type.dtype, shape, None if valid == shape else valid)
+        result = Value(self.next_id, type)
         self.next_id += 1
         self.out.append(
             Compute(
@@ -152,6 +156,24 @@ class Lowering:
 
     def result_shape(self) -> tuple[Expr, ...]:
         return self.origin.result.type.shape
+
+
+def _held(type: TensorType) -> tuple[Expr, ...]:
+    """How much of a value holds elements, but 1 along an axis of one."""
+    one = const(1)
+    return tuple(
+        one if stated == one else size for stated, size in zip(type.shape, type.sizes, strict=True)
+    )
+
+
+def _kept(shape: tuple[Expr, ...], tensors: list[Value]) -> tuple[Expr, ...]:
+    """Sizes of a result of this ``shape``: along axes that the operand has, as that holds them."""
+    if not tensors:
+        return shape
+    operand = tensors[0].type
+    axes = zip(operand.shape, _held(operand), shape, strict=False)
+    held = tuple(size if stated == wanted else wanted for stated, size, wanted in axes)
+    return held + shape[len(held) :]
 
 
 def broadcast_known(shapes: list[tuple[Expr, ...]]) -> tuple[Expr, ...]:
