@@ -78,8 +78,9 @@ class Scope:
     def of(body: tuple[Statement, ...], known: Iterable[Expr]) -> Scope:
         """The loops of a kernel's ``body``. ``known``: conditions that hold in every call."""
         scope = Scope()
-        for condition in known:
-            scope.ranges = scope.ranges.assume(condition)
+        if any(isinstance(statement, For | If) for statement in body):
+            for condition in known:
+                scope.ranges = scope.ranges.assume(condition)
         scope._enter(body)
         return scope
 
