@@ -13,6 +13,7 @@ from pypto.elaborate.copies import Copies
 from pypto.elaborate.diagnostics import refuse
 from pypto.elaborate.values import Part, Tensor
 from pypto.error import DtypeError, FeValueError, ShapeError, Span
+from pypto.ir.bounds import upper_bound
 from pypto.ir.dtype import DataType, stored_dtypes
 from pypto.ir.expr import Expr, Kind, Variable, apply, as_int, const, variables_of
 from pypto.ir.ranges import Ranges
@@ -202,7 +203,7 @@ class Builder:
             return size
         if base is not None and block.loop.outer is not None and block.loop.sees(size):
             return size
-        bound = None if base is not None else self.ranges.bound(size)
+        bound = None if base is not None else upper_bound(size, self.ranges)
         if bound is None:
             refuse(
                 ShapeError, f"the size of '{name}' has no bound that is known at launch", span,

@@ -7,7 +7,6 @@ smallest: a loop's index by its first or last value, ``a // b`` by ``a`` over ``
 
 from __future__ import annotations
 
-import functools
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
@@ -21,10 +20,8 @@ from pypto.ir.expr import (
     apply,
     as_int,
     const,
-    from_polynomial,
     polynomial,
     product,
-    variables_of,
 )
 
 __all__ = ["Ranges"]
@@ -119,40 +116,6 @@ class Ranges:
             return None
         found = self.lower(apply("neg", expr))
         return None if found is None else -found
-
-    def bound(self, expr: Expr) -> Expr | None:
-        """What ``expr`` never exceeds, without variables; None: nothing is found."""
-        if not variables_of(expr):
-            return expr
-        if isinstance(expr, Variable):
-            greatest = dict(self.bounds).get(expr, _NOTHING).greatest
-            return None if greatest is None else self.bound(greatest)
-        if isinstance(expr, Apply) and expr.op in ("min", "max", "select"):
-            options = expr.args[1:] if expr.op == "select" else expr.args
-            found = [one for one in map(self.bound, options) if one is not None]
-            if not found or (expr.op != "min" and len(found) < len(options)):
-                return None
-            return functools.reduce(
-                lambda a, b: apply("min" if expr.op == "min" else "max", a, b), found
-            )
-        terms = polynomial(expr)
-        if expr.kind != "int" or terms == {(expr,): 1}:
-            return None
-        return self._bound_of_sum(terms)
-
-    def _bound_of_sum(self, terms: Polynomial) -> Expr | None:
-        total: Expr = const(0)
-        for monomial, coefficient in terms.items():
-            product = from_polynomial({monomial: 1})
-            if coefficient < 0 and variables_of(product):
-                if not self.nonnegative(product):
-                    return None
-                continue
-            limit = self.bound(product)
-            if limit is None:
-                return None
-            total = apply("add", total, apply("mul", limit, coefficient))
-        return total
 
     # --- the proof ---
 

@@ -6,12 +6,13 @@ from __future__ import annotations
 import math
 
 from pypto.error import Diagnostic, PassError, raise_diagnostics
+from pypto.ir.bounds import upper_bound
 from pypto.ir.expr import Expr, apply, const, variables_of
+from pypto.ir.ranges import Ranges
 from pypto.ir.sizes import Sizes
 from pypto.ir.tensor import Buffer, Compute, Kernel, Precondition, Value, root
 from pypto.ir.tile import Block, Copy, Kind, Program, TileNode, TileStage, walk_nodes
 from pypto.passes.access import product
-from pypto.passes.bounds import Loops, upper_bound
 from pypto.passes.dead import written_in
 from pypto.passes.decompose import Use, decompose
 from pypto.passes.localize import localize
@@ -39,10 +40,11 @@ def lower(kernel: Kernel, alias: tuple[int, ...], target: Target) -> Program:
     sizes = Sizes(p.condition for p in kernel.preconditions)
     local = localize(simplify(primitive, same, sizes), same)
     scheduled = schedule(local, sizes, same)
+    ranges = scheduled.ranges
     tiled = _tiled(uses)
     stages = list(stages_of(scheduled.body))
     planner = Planner(
-        Terms(target.ub_budget, 1, sizes, scheduled.scope.ranges, scheduled.scope.loops),
+        Terms(target.ub_budget, 1, sizes, ranges),
         {stage: _unit(stage, tiled) for stage in stages},
         frozenset(written_in(local.body, same)),
     )
@@ -58,7 +60,7 @@ def lower(kernel: Kernel, alias: tuple[int, ...], target: Target) -> Program:
         kernel.name,
         kernel.params,
         nodes,
-        {buffer: _memory_of(buffer, scheduled.scope.loops) for buffer in workspace},
+        {buffer: _memory_of(buffer, ranges) for buffer in workspace},
         (*kernel.preconditions, *_row_gaps(nodes)),
         tiles[-1] if tiles else None,
         kernel.span,
@@ -75,9 +77,9 @@ def _memory(kernel: Kernel, alias: tuple[int, ...]) -> dict[Buffer, Buffer]:
     return same | {b: same.get(root(b), root(b)) for b in kernel.buffers if b not in same}
 
 
-def _memory_of(buffer: Buffer, loops: Loops) -> Expr:
+def _memory_of(buffer: Buffer, ranges: Ranges) -> Expr:
     """Elements of a local tensor in global memory, from what is known at launch."""
-    sizes = [upper_bound(size, loops) for size in buffer.type.shape]
+    sizes = [upper_bound(size, ranges) for size in buffer.type.shape]
     known = [size for size in sizes if size is not None]
     if len(known) < len(sizes):
         message = f"how large '{buffer.name}' may become is not known before the kernel runs"

@@ -6,12 +6,12 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from pypto.error import Diagnostic, PassError
+from pypto.ir.bounds import upper_bound
 from pypto.ir.expr import Expr, apply, as_int, const, variables_of
 from pypto.ir.ranges import Ranges
 from pypto.ir.sizes import Sizes
 from pypto.ir.tile import Form, Instr, Kind, Local, Phase, Plan, TileStage
 from pypto.passes.access import product
-from pypto.passes.bounds import Loops, upper_bound
 from pypto.passes.draft import Draft
 from pypto.passes.memory import Capacity, Memory, plan_slots
 from pypto.passes.select import select
@@ -45,7 +45,6 @@ class Terms:
     unit: int
     sizes: Sizes
     ranges: Ranges
-    loops: Loops
 
 
 def plan_stage(stage: Stage, terms: Terms) -> TileStage:
@@ -97,7 +96,7 @@ def launch_bound(expr: Expr, terms: Terms) -> Expr:
     upper = terms.ranges.upper(expr)
     if upper is not None:
         return const(max(upper, 0))
-    found = upper_bound(expr, terms.loops)
+    found = upper_bound(expr, terms.ranges)
     return _LONG if found is None else apply("max", found, 0)
 
 

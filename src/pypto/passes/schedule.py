@@ -12,6 +12,7 @@ from dataclasses import dataclass, field, replace
 from typing import TypeAlias
 
 from pypto.ir.expr import variables_of
+from pypto.ir.ranges import Ranges
 from pypto.ir.sizes import Sizes
 from pypto.ir.tensor import Buffer, For, If, Kernel, LoadScalar, Simple, Statement, root
 from pypto.ir.tile import Wait
@@ -65,7 +66,7 @@ class Schedule:
 
     body: list[Item]
     private: frozenset[Buffer]
-    scope: Scope  # what is known of the kernel's variables
+    ranges: Ranges  # what is known of the kernel's variables
 
 
 def schedule(kernel: Kernel, sizes: Sizes, same: Mapping[Buffer, Buffer]) -> Schedule:
@@ -74,7 +75,7 @@ def schedule(kernel: Kernel, sizes: Sizes, same: Mapping[Buffer, Buffer]) -> Sch
     made = _Scheduler(sizes, dict(same), Scope.of(kernel.body, conditions))
     items = made.block(kernel.body, alone=False)
     items = _Waits(made.scope, made.private).run(items)
-    return Schedule(items, frozenset(made.private), made.scope)
+    return Schedule(items, frozenset(made.private), made.scope.ranges)
 
 
 def stages_of(items: list[Item]) -> Iterator[Stage]:
