@@ -9,7 +9,7 @@ from pypto.codegen.names import Names, identifier
 from pypto.codegen.values import literal, narrowed
 from pypto.codegen.views import FieldView
 from pypto.ir.dtype import DataType
-from pypto.ir.expr import Const, Expr, Symbol, apply, as_int
+from pypto.ir.expr import Const, Expr, Symbol, as_int
 
 __all__ = ["Arguments", "Derived"]
 
@@ -86,11 +86,3 @@ def _scalar_name(expr: Expr) -> str:
         inner = inner.args[0]  # type: ignore[attr-defined]
     named = isinstance(inner, Symbol) and inner.axis is None
     return identifier(inner.name) if named and isinstance(inner, Symbol) else "scalar"
-
-
-def product(*factors: Expr) -> Expr:
-    """The product of ``factors``."""
-    result = factors[0]
-    for factor in factors[1:]:
-        result = apply("mul", result, factor)
-    return result

@@ -143,8 +143,7 @@ class FlowWriter:
 
     def _loop(self, loop: TileLoop) -> None:
         (bounds,) = loop.ranges
-        carried = [*loop.carried, *([loop.until] if loop.until is not None else [])]
-        self._lines(self._declared(c.inner, c.initial) for c in carried)
+        self._lines(self._declared(c.inner, c.initial) for c in loop.scalars)
         index = self.shared.variables[bounds.index]
         stop = _bare(self.scalars.text(bounds.stop, f"{index}Stop"))
         if not stop.replace("args.", "").isidentifier() and not stop.lstrip("-").isdigit():
@@ -156,7 +155,7 @@ class FlowWriter:
         start = _bare(self.scalars.text(bounds.start, f"{index}Start"))
         self._open("loop", f"int64_t {index} = {start}; {condition}; {self._step(bounds)}")
         self._nodes(loop.body)
-        self._lines(self._next(carried))
+        self._lines(self._next(loop.scalars))
         self._close()
 
     def _declared(self, variable: Variable, value: Expr) -> str:
@@ -198,7 +197,7 @@ class FlowWriter:
 
     def _shared_loop(self, loop: TileLoop) -> None:
         """Iterations in equal runs, one for each core."""
-        trips = [_trips(bounds) for bounds in loop.ranges]
+        trips = [bounds.trips for bounds in loop.ranges]
         positions: list[str] = []
         behind: Expr = const(1)
         for bounds, count in reversed(list(zip(loop.ranges, trips, strict=True))):
@@ -270,8 +269,7 @@ def variables_in(program: Program) -> Iterator[tuple[Variable, str]]:
     for node in walk_nodes(program.body):
         if isinstance(node, TileLoop):
             yield from ((r.index, r.index.name) for r in node.ranges)
-            until = [node.until] if node.until is not None else []
-            yield from ((c.inner, c.result.name) for c in (*node.carried, *until))
+            yield from ((c.inner, c.result.name) for c in node.scalars)
         elif isinstance(node, TileBranch):
             yield from ((m.result, m.result.name) for m in node.merges)
         elif isinstance(node, ReadScalar):
@@ -288,14 +286,3 @@ def _bare(text: str) -> str:
         if depth == 0:
             return text[1:-1] if position == len(text) - 1 else text
     return text
-
-
-def _trips(bounds: LoopRange) -> Expr:
-    """How many values the index takes."""
-    step = as_int(bounds.step)
-    if step is None or step > 0:
-        length, by = apply("sub", bounds.stop, bounds.start), bounds.step
-    else:
-        length, by = apply("sub", bounds.start, bounds.stop), const(-step)
-    rounded = apply("floordiv", apply("sub", apply("add", length, by), const(1)), by)
-    return apply("max", const(0), rounded)

@@ -52,8 +52,7 @@ class _Writer:
         variables = {v: names.new(name) for v, name in variables_in(program)}
         for node in walk_nodes(program.body):
             if isinstance(node, TileLoop):
-                until = [node.until] if node.until is not None else []
-                variables |= {c.result: variables[c.inner] for c in (*node.carried, *until)}
+                variables |= {c.result: variables[c.inner] for c in node.scalars}
         self.shared = Globals(self.arguments, tensors, offsets, variables, private)
         self.name = kernel_name(program.name)
         self.writers: dict[TileStage, list[PlanWriter]] = {}

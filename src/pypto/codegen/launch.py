@@ -10,9 +10,8 @@ from pypto.codegen.names import Names
 from pypto.codegen.plan import Globals, PlanWriter
 from pypto.codegen.values import host_expression
 from pypto.codegen.views import Statement, WrapperView
-from pypto.ir.expr import Apply, Expr, Symbol, const, symbols_of
+from pypto.ir.expr import Apply, Expr, Symbol, const, product_of, symbols_of
 from pypto.ir.tile import Plan, Program, ReadScalar, TileLoop, TileStage, walk_nodes
-from pypto.passes.access import product
 
 __all__ = ["CallInputs", "LaunchWriter"]
 
@@ -138,7 +137,7 @@ class LaunchWriter:
                     found.append("0")
                     continue
                 known = [size for size in type.shape if symbols_of(size) <= host.keys()]
-                found.append(host_expression(product((const(type.dtype.bytes), *known)), host))
+                found.append(host_expression(product_of((const(type.dtype.bytes), *known)), host))
         return found
 
     def _steps(self, text: Callable[[Expr], str]) -> list[Statement]:

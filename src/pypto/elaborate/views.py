@@ -21,7 +21,7 @@ from pypto.elaborate.scalars import as_number
 from pypto.elaborate.tensors import check_written, part_of_buffer, write
 from pypto.elaborate.values import Item, Known, Part
 from pypto.error import FeNotImplementedError, FeTypeError, FeValueError, ShapeError, Span
-from pypto.ir.expr import Expr, apply, as_int, const
+from pypto.ir.expr import Expr, apply, as_int, const, product_of
 from pypto.ir.tensor import Buffer, Region, TensorType
 from pypto.language import builtin
 from pypto.language.builtin import Builtin
@@ -294,16 +294,16 @@ def _reshape(frame: Frame, given: Given, span: Span, name: str | None) -> Item:
 
 def _new_shape(frame: Frame, tensor: v.Tensor, shape: list[Expr], span: Span) -> list[Expr]:
     """``shape`` with its -1 filled in; refuses another number of elements."""
-    count = _product(tensor.type.shape)
+    count = product_of(tensor.type.shape)
     open = [axis for axis, size in enumerate(shape) if as_int(size) == -1]
     if len(open) > 1 or not shape or any((as_int(size) or 0) < -1 for size in shape):
         refuse(FeValueError, "a shape has sizes of 0 or more, and one -1 at most", span)
     if open:
-        rest = _product([size for axis, size in enumerate(shape) if axis not in open])
+        rest = product_of([size for axis, size in enumerate(shape) if axis not in open])
         if as_int(rest) == 0:
             refuse(FeValueError, "the size that -1 stands for is not determined", span)
         shape[open[0]] = apply("floordiv", count, rest)
-    made = _product(shape)
+    made = product_of(shape)
     if made == count:
         return shape
     if as_int(made) is not None and as_int(count) is not None:
@@ -314,13 +314,6 @@ def _new_shape(frame: Frame, tensor: v.Tensor, shape: list[Expr], span: Span) ->
     condition = apply("eq", made, count)
     frame.context.builder.require(condition, f"reshape needs {made} == {count}", span)
     return shape
-
-
-def _product(sizes: Items[Expr]) -> Expr:
-    total: Expr = const(1)
-    for size in sizes:
-        total = apply("mul", total, size)
-    return total
 
 
 def _linear(part: Part) -> Expr | None:

@@ -30,7 +30,7 @@ __all__ = [
     "from_polynomial",
     "launch_parts",
     "polynomial",
-    "product",
+    "product_of",
     "symbols_of",
     "variables_of",
 ]
@@ -290,6 +290,14 @@ def from_polynomial(terms: Polynomial) -> Expr:
     if not addends:
         return const(0)
     return addends[0] if len(addends) == 1 else Apply("add", tuple(addends), "int")
+
+
+def product_of(factors: Iterable[Expr]) -> Expr:
+    """The product of ``factors``; 1 of none."""
+    result: Expr = const(1)
+    for factor in factors:
+        result = apply("mul", result, factor)
+    return result
 
 
 def symbols_of(expr: Expr) -> set[Symbol]:

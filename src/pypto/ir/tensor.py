@@ -242,6 +242,11 @@ class For:
     parallel: bool = False
     name: str | None = None
 
+    @property
+    def scalars(self) -> tuple[Carried, ...]:
+        """Every scalar that iterations hand on, the one that ends the loop last."""
+        return self.carried if self.until is None else (*self.carried, self.until)
+
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Merge:
@@ -296,8 +301,7 @@ def scalars_of(statement: Statement) -> Iterator[Expr]:
         yield from (*statement.result.type.shape, *statement.result.type.sizes)
     elif isinstance(statement, For):
         yield from (statement.start, statement.stop, statement.step)
-        until = (statement.until,) if statement.until is not None else ()
-        for carried in (*statement.carried, *until):
+        for carried in statement.scalars:
             yield from (carried.initial, carried.next)
     else:
         yield statement.condition

@@ -15,7 +15,7 @@ from typing import Literal, TypeAlias
 
 from pypto.error import Span
 from pypto.ir.dtype import DataType
-from pypto.ir.expr import Expr, Variable
+from pypto.ir.expr import Expr, Variable, apply, as_int, const
 from pypto.ir.tensor import Buffer, Carried, Merge, Param, Precondition
 
 __all__ = [
@@ -294,6 +294,17 @@ class LoopRange:
     stop: Expr
     step: Expr
 
+    @property
+    def trips(self) -> Expr:
+        """How many values the index takes."""
+        step = as_int(self.step)
+        if step is None or step > 0:
+            length, by = apply("sub", self.stop, self.start), self.step
+        else:
+            length, by = apply("sub", self.start, self.stop), const(-step)
+        rounded = apply("floordiv", apply("sub", apply("add", length, by), 1), by)
+        return apply("max", 0, rounded)
+
 
 @dataclass(frozen=True, slots=True, eq=False)
 class TileLoop:
@@ -306,6 +317,11 @@ class TileLoop:
     span: Span
     carried: tuple[Carried, ...] = ()
     until: Carried | None = None
+
+    @property
+    def scalars(self) -> tuple[Carried, ...]:
+        """Every scalar that iterations hand on, the one that ends the loop last."""
+        return self.carried if self.until is None else (*self.carried, self.until)
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -53,8 +53,7 @@ def _nodes(nodes: Sequence[TileNode], numbers: Mapping[TileStage, int], indent: 
             how = "over cores" if node.over_cores else "in sequence"
             ranges = ", ".join(f"{r.index} {r.start} : {r.stop} : {r.step}" for r in node.ranges)
             out.append(f"{indent}loop {ranges}  {how}  @{node.span.relative}")
-            until = [node.until] if node.until is not None else []
-            for one in (*node.carried, *until):
+            for one in node.scalars:
                 out.append(f"{indent}  carry {one.inner} = {one.initial}, then {one.next}")
             out += _nodes(node.body, numbers, indent + "  ")
         elif isinstance(node, TileBranch):

@@ -92,7 +92,7 @@ class _TensorCheck:
             self._scalar(bound, loop.span)
         if as_int(loop.step) == 0:
             _defect("a loop of step 0", loop.span)
-        carried = [*loop.carried, *([loop.until] if loop.until is not None else [])]
+        carried = loop.scalars
         for one in carried:
             self._scalar(one.initial, loop.span)
         outer = set(self.variables)

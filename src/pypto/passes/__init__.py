@@ -7,12 +7,11 @@ import math
 
 from pypto.error import Diagnostic, PassError, raise_diagnostics
 from pypto.ir.bounds import upper_bound
-from pypto.ir.expr import Expr, apply, const, variables_of
+from pypto.ir.expr import Expr, apply, const, product_of, variables_of
 from pypto.ir.ranges import Ranges
 from pypto.ir.sizes import Sizes
 from pypto.ir.tensor import Buffer, Compute, Kernel, Precondition, Value, root
 from pypto.ir.tile import Block, Copy, Kind, Program, TileNode, TileStage, walk_nodes
-from pypto.passes.access import product
 from pypto.passes.dead import written_in
 from pypto.passes.decompose import Use, decompose
 from pypto.passes.localize import localize
@@ -87,7 +86,7 @@ def _memory_of(buffer: Buffer, ranges: Ranges) -> Expr:
         raise PassError(
             [Diagnostic(PassError, PassError.default_code, message, buffer.span, help=help)]
         )
-    return product(
+    return product_of(
         tuple(
             apply("max", size, 0) if variables_of(was) else size
             for was, size in zip(buffer.type.shape, known, strict=True)

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from pypto.ir.expr import Expr, apply, const
+from pypto.ir.expr import Expr, apply, const, product_of
 from pypto.ir.tensor import Buffer, Load, Shape, Store, along
 
-__all__ = ["Access", "access_of", "product", "row_strides", "store_sizes"]
+__all__ = ["Access", "access_of", "row_strides", "store_sizes"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -19,18 +19,10 @@ class Access:
     strides: Shape
 
 
-def product(sizes: Shape) -> Expr:
-    """The product of ``sizes``."""
-    result: Expr = const(1)
-    for size in sizes:
-        result = apply("mul", result, size)
-    return result
-
-
 def row_strides(buffer: Buffer) -> Shape:
     """Elements from one index of an axis to the next: tensors lie row by row."""
     shape = buffer.type.shape
-    return tuple(product(shape[axis + 1 :]) for axis in range(len(shape)))
+    return tuple(product_of(shape[axis + 1 :]) for axis in range(len(shape)))
 
 
 def access_of(statement: Load | Store) -> Access:

@@ -103,12 +103,11 @@ class _Backward:
 
     def _for(self, loop: For, overwritten: set[Buffer]) -> Statement | None:
         self.loaded |= read_in(loop.body, self.same)
-        carried = [*loop.carried, *([loop.until] if loop.until is not None else [])]
-        self._mention(c.next for c in carried)
+        self._mention(c.next for c in loop.scalars)
         body = self.block(loop.body, set())
         overwritten -= read_in(body, self.same)
         needed = tuple(c for c in loop.carried if {c.result, c.inner} & self.used)
-        if not body and not any(c.result in self.used for c in carried):
+        if not body and not any(c.result in self.used for c in loop.scalars):
             return None
         kept = replace(loop, body=body, carried=needed, locals=_mentioned(loop.locals, body))
         self._mention(scalars_of(kept))

@@ -13,7 +13,7 @@ from pypto.ir.dtype import DataType
 from pypto.ir.tile import Area, Instr, Kind, Local, Slot
 from pypto.passes.draft import Draft, DraftBlock
 
-__all__ = ["Capacity", "Memory", "plan_slots", "slot_bytes"]
+__all__ = ["Capacity", "Memory", "plan_slots", "round_up", "slot_bytes"]
 
 BLOCK = 32  # bytes; every slot starts at a multiple
 LIBRARY_SCRATCH = 8192  # bytes; library functions cut their work to what they get
@@ -31,7 +31,7 @@ class Capacity:
 def slot_bytes(kind: Kind, dtype: DataType, capacity: Capacity) -> int:
     """Bytes of a slot for a local of ``kind`` and ``dtype``."""
     size = dtype.bytes
-    rows8 = _up(capacity.rows, 8)
+    rows8 = round_up(capacity.rows, 8)
     wanted = {
         Kind.FULL: capacity.step * size,
         Kind.COL: rows8 * size,
@@ -43,10 +43,11 @@ def slot_bytes(kind: Kind, dtype: DataType, capacity: Capacity) -> int:
         Kind.FOLD_TWICE: capacity.rows * 512,
         Kind.BYTES: LIBRARY_SCRATCH,
     }[kind]
-    return _up(wanted, BLOCK)
+    return round_up(wanted, BLOCK)
 
 
-def _up(value: int, unit: int) -> int:
+def round_up(value: int, unit: int) -> int:
+    """``value``, or the next multiple of ``unit``."""
     return -(-value // unit) * unit
 
 

@@ -7,13 +7,12 @@ from dataclasses import dataclass
 
 from pypto.error import Diagnostic, PassError
 from pypto.ir.bounds import upper_bound
-from pypto.ir.expr import Expr, apply, as_int, const, variables_of
+from pypto.ir.expr import Expr, apply, as_int, const, product_of, variables_of
 from pypto.ir.ranges import Ranges
 from pypto.ir.sizes import Sizes
 from pypto.ir.tile import Form, Instr, Kind, Local, Phase, Plan, TileStage
-from pypto.passes.access import product
 from pypto.passes.draft import Draft
-from pypto.passes.memory import Capacity, Memory, plan_slots
+from pypto.passes.memory import Capacity, Memory, plan_slots, round_up
 from pypto.passes.select import select
 from pypto.passes.space import Layout, merge_axes
 from pypto.passes.stage import Stage
@@ -53,7 +52,7 @@ def plan_stage(stage: Stage, terms: Terms) -> TileStage:
     spans = [n.statement.span for n in stage.nodes] + [store.span for store, _ in stage.stores]
     space = layout.space
     sizes = [*space.outer, space.rows, space.cols]
-    elements = product(tuple(launch_bound(size, terms) for size in sizes))
+    elements = product_of(tuple(launch_bound(size, terms) for size in sizes))
     plans = tuple(_plans(stage, layout, terms))
     return TileStage(plans, tuple(dict.fromkeys(spans)), elements, guard=_guard(stage))
 
@@ -136,7 +135,7 @@ def _plan(stage: Stage, layout: Layout, form: Form, terms: Terms) -> Plan:
         step_max=choice.capacity.step,
         rows_max=choice.capacity.rows,
         align=align,
-        pitch=None if width is None else _up(width, align),
+        pitch=None if width is None else round_up(width, align),
         unit=terms.unit,
         cols_max=choice.capacity.row if form == "rows" else None,
         parallel_chunks=form == "chunks" and single_pass and not finish[id(draft.tail)].stores,
@@ -163,10 +162,6 @@ def _too_much(stage: Stage, terms: Terms) -> PassError:
             )
         ]
     )  # fmt: skip
-
-
-def _up(value: int, unit: int) -> int:
-    return -(-value // unit) * unit
 
 
 def _alignment(draft: Draft) -> int:
@@ -212,7 +207,7 @@ def _capacities(
 ) -> tuple[Callable[[int], Capacity], int]:
     """How a capacity grows with a count, and the largest count worth trying."""
     if width is not None:
-        pitch = _up(width, align)
+        pitch = round_up(width, align)
         if pitch > limit:
             raise _DoesNotFit
         rows = as_int(draft.layout.space.rows)

@@ -7,14 +7,15 @@ of them are planned again for less.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 
-from pypto.ir.expr import Expr, apply, as_int
+from pypto.ir.expr import Expr, apply, product_of
 from pypto.ir.tensor import Buffer, For, root
 from pypto.ir.tile import (
     Area,
     LoopRange,
+    Plan,
     ReadScalar,
     Shared,
     TileBranch,
@@ -22,8 +23,9 @@ from pypto.ir.tile import (
     TileNode,
     TileStage,
     Wait,
+    walk_nodes,
 )
-from pypto.passes.access import product, row_strides
+from pypto.passes.access import row_strides
 from pypto.passes.plan import Terms, launch_bound, plan_stage
 from pypto.passes.schedule import Branch, Item, Loop, Part, Read
 from pypto.passes.stage import Stage
@@ -72,7 +74,7 @@ class Planner:
         if isinstance(item, Part):
             terms = replace(self.terms, unit=self.units[item.stage], budget=budget)
             made = plan_stage(item.stage, terms)
-            elements = product((*self.trips, made.elements))
+            elements = product_of((*self.trips, made.elements))
             return replace(made, alone=item.alone, shared=shared, elements=elements)
         if isinstance(item, Read):
             return self._read(item)
@@ -83,22 +85,15 @@ class Planner:
             )
             branch = item.branch
             return TileBranch(branch.condition, then, other, branch.merges, branch.span)
-        around = self.trips
-        self.trips = (*around, *(self._trips(loop) for loop in item.loops))
+        around, ranges = self.trips, tuple(map(_range, item.loops))
+        self.trips = (*around, *(launch_bound(r.trips, self.terms) for r in ranges))
         body = tuple(self._node(one, shared, budget) for one in item.body)
         self.trips = around
         first = item.loops[0]
         return TileLoop(
-            tuple(map(_range, item.loops)), body, item.over_cores, first.span, first.carried,
+            ranges, body, item.over_cores, first.span, first.carried,
             first.until,
         )  # fmt: skip
-
-    def _trips(self, loop: For) -> Expr:
-        """How often ``loop`` runs at most, from what is known at launch."""
-        step = as_int(loop.step) or 1
-        length = apply("sub", loop.stop, loop.start)
-        bound = launch_bound(length if step > 0 else apply("neg", length), self.terms)
-        return apply("max", apply("floordiv", bound, abs(step)), 1)
 
     def _read(self, item: Read) -> ReadScalar:
         load = item.load
@@ -114,22 +109,16 @@ def _range(loop: For) -> LoopRange:
     return LoopRange(loop.index, loop.start, loop.stop, loop.step)
 
 
-def _stages(node: TileNode) -> Iterator[TileStage]:
-    if isinstance(node, TileStage):
-        yield node
-    elif isinstance(node, TileLoop):
-        for inner in node.body:
-            yield from _stages(inner)
-    elif isinstance(node, TileBranch):
-        for inner in (*node.then, *node.other):
-            yield from _stages(inner)
+def _plans(node: TileNode) -> list[Plan]:
+    """The plans of all stages in ``node``."""
+    return [p for n in walk_nodes((node,)) if isinstance(n, TileStage) for p in n.plans]
 
 
 def _shared(node: TileNode) -> Shared | None:
     """One allocation for all stages of ``node``; None when there are none."""
     areas: dict[Area, int] = {}
     depth = 1
-    plans = [plan for stage in _stages(node) for plan in stage.plans]
+    plans = _plans(node)
     for plan in plans:
         depth = max(depth, plan.depth)
         for area, size in plan.areas.items():

@@ -142,13 +142,13 @@ class _Scheduler:
             for e in (one.start, one.stop, one.step)
             for v in variables_of(e)
         }
-        if bounds & indices or inner.loops[0].carried or inner.loops[0].until is not None:
+        if bounds & indices:
             return False
         return self._independent(inner.loops[0], inner.body)
 
     def _independent(self, loop: For, body: list[Item]) -> bool:
         """Whether the iterations of ``loop`` may run in any order, at the same time."""
-        if loop.carried or loop.until is not None:
+        if loop.scalars:
             return False
         touches = list(_touches(body))
         written = {t.memory for t in touches if t.writes}
@@ -175,38 +175,36 @@ class _Scheduler:
         return not any(memory is root(b) for b in self.same)
 
 
-def _parts(items: list[Item]) -> Iterator[Part]:
+def _walk(items: list[Item]) -> Iterator[Item]:
+    """Every item, and those in loops and branches, in program order."""
     for item in items:
-        if isinstance(item, Part):
-            yield item
-        elif isinstance(item, Loop):
-            yield from _parts(item.body)
+        yield item
+        if isinstance(item, Loop):
+            yield from _walk(item.body)
         elif isinstance(item, Branch):
-            yield from _parts(item.then)
-            yield from _parts(item.other)
+            yield from _walk(item.then)
+            yield from _walk(item.other)
+
+
+def _parts(items: list[Item]) -> Iterator[Part]:
+    return (item for item in _walk(items) if isinstance(item, Part))
 
 
 def _loops(items: list[Item]) -> Iterator[Loop]:
-    for item in items:
-        if isinstance(item, Loop):
-            yield item
-            yield from _loops(item.body)
-        elif isinstance(item, Branch):
-            yield from _loops(item.then)
-            yield from _loops(item.other)
+    return (item for item in _walk(items) if isinstance(item, Loop))
 
 
 def _touches(items: list[Item]) -> Iterator[Touch]:
-    for item in items:
+    for item in _walk(items):
         if isinstance(item, Part):
             yield from item.touches
         elif isinstance(item, Read):
             yield item.touch
-        elif isinstance(item, Loop):
-            yield from _touches(item.body)
-        elif isinstance(item, Branch):
-            yield from _touches(item.then)
-            yield from _touches(item.other)
+
+
+def _waits(items: list[Item]) -> int:
+    """How many waits there are."""
+    return sum(isinstance(item, Wait) for item in _walk(items))
 
 
 _State: TypeAlias = dict[Buffer, dict[Touch, None]]  # touches since the last wait, by memory
@@ -314,7 +312,7 @@ class _Waits:
     def _loop(self, item: Loop, state: _Open, out: list[Item]) -> _Open:
         body, behind = self._repeated(item, _NOTHING)
         again, both = self._block(body, state.either(behind))
-        if len(list(_waits(again))) > len(list(_waits(body))):
+        if _waits(again) > _waits(body):
             # Once before the loop, not in each iteration for what was done before the first.
             state = self._before(list(_touches(body)), state, out)
         else:
@@ -334,7 +332,7 @@ class _Waits:
                 _joined({}, self._earlier(item, behind.core)),
             )
             again, behind = self._block(body, state.either(earlier))
-            if len(list(_waits(again))) == len(list(_waits(body))):
+            if _waits(again) == _waits(body):
                 return again, behind
             body = again
 
@@ -350,14 +348,3 @@ class _Waits:
         for loop in item.loops:
             touches = self.scope.elsewhere(touches, loop, 0)
         return touches
-
-
-def _waits(items: list[Item]) -> Iterator[Wait]:
-    for item in items:
-        if isinstance(item, Wait):
-            yield item
-        elif isinstance(item, Loop):
-            yield from _waits(item.body)
-        elif isinstance(item, Branch):
-            yield from _waits(item.then)
-            yield from _waits(item.other)

@@ -5,10 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from pypto.ir.expr import Expr, apply, const
+from pypto.ir.expr import Expr, apply, const, product_of
 from pypto.ir.sizes import Sizes
 from pypto.ir.tile import Space
-from pypto.passes.access import product
 from pypto.passes.stage import Axis, Node, Stage
 
 __all__ = ["Extent", "Layout", "merge_axes"]
@@ -74,7 +73,7 @@ def merge_axes(stage: Stage, sizes: Sizes) -> Layout:
     unit = bool(stage.strided)
     if unit:
         groups.append([Axis(const(1))])
-    lengths = [product(tuple(a.size for a in g)) for g in groups]
+    lengths = [product_of(tuple(a.size for a in g)) for g in groups]
     has_rows = len(groups) > 1
     rows = lengths[-2] if has_rows else const(1)
     outer = tuple(lengths[:-2]) if has_rows else ()

@@ -194,8 +194,7 @@ def _defined_here(statement: Statement) -> list[Variable]:
     if isinstance(statement, If):
         return [m.result for m in statement.merges]
     if isinstance(statement, For):
-        until = [statement.until] if statement.until is not None else []
-        carried = [*statement.carried, *until]
+        carried = statement.scalars
         return [statement.index, *(v for c in carried for v in (c.inner, c.result))]
     return []
 
