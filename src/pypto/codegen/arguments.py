@@ -63,10 +63,10 @@ class Arguments:
         self.sources[name] = Derived(kind, plan)
         return name
 
-    def offset(self, wanted: str) -> str:
-        """A field that holds a byte offset into the workspace; returns its name."""
+    def workspace(self, wanted: str, comment: str) -> str:
+        """A field that says where in the workspace something lies, in bytes; returns its name."""
         name = self.names.plain(wanted)
-        self.fields.append(FieldView("uint64_t", name, "bytes into the workspace"))
+        self.fields.append(FieldView("uint64_t", name, comment))
         return name
 
     def field(self, expr: Expr, wanted: str, dtype: str) -> str:

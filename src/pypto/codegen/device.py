@@ -13,18 +13,32 @@ from pypto.codegen.arguments import Arguments
 from pypto.codegen.names import identifier
 from pypto.codegen.values import float_literal, narrowed
 from pypto.ir.dtype import DataType
-from pypto.ir.expr import Apply, Const, Expr, Symbol, Variable, as_int, variables_of
+from pypto.ir.expr import (
+    Apply,
+    Const,
+    Expr,
+    Symbol,
+    Variable,
+    apply,
+    as_int,
+    const,
+    product_of,
+    variables_of,
+)
 
 __all__ = ["DeviceScalars", "Members", "cpp_type"]
 
 _TYPES = {"int": "int64_t", "float": "float", "bool": "bool"}
+# How tightly C++ binds: what binds less than its surroundings stands in parentheses.
+_ATOM, _UNARY, _PRODUCT, _SUM, _ORDER, _EQUAL, _AND, _OR, _CHOICE = range(9)
 _INFIX = {
-    "add": "+", "sub": "-", "mul": "*", "lt": "<", "le": "<=", "gt": ">", "ge": ">=", "eq": "==",
-    "ne": "!=", "and": "&&", "or": "||",
+    "add": ("+", _SUM), "sub": ("-", _SUM), "mul": ("*", _PRODUCT), "truediv": ("/", _PRODUCT),
+    "lt": ("<", _ORDER), "le": ("<=", _ORDER), "gt": (">", _ORDER), "ge": (">=", _ORDER),
+    "eq": ("==", _EQUAL), "ne": ("!=", _EQUAL), "and": ("&&", _AND), "or": ("||", _OR),
 }  # fmt: skip
 _FUNCTIONS = {
     "floordiv": "FloorDivide", "mod": "FloorModulo", "min": "Smaller", "max": "Larger",
-    "abs": "Magnitude", "pow": "IntegerPower",
+    "abs": "Magnitude", "pow": "WholePower",
 }  # fmt: skip
 
 
@@ -46,32 +60,70 @@ class DeviceScalars:
 
     def text(self, expr: Expr, wanted: str = "size") -> str:
         """``expr`` as C++; ``wanted``: the name of a field, if it becomes one."""
+        return self._within(expr, wanted, _CHOICE)
+
+    def _within(self, expr: Expr, wanted: str, loosest: int) -> str:
+        """``expr``, in parentheses where it binds less than ``loosest``."""
+        text, level = self._shown(expr, wanted)
+        return f"({text})" if level > loosest else text
+
+    def _shown(self, expr: Expr, wanted: str) -> tuple[str, int]:
         if isinstance(expr, Const):
-            return _constant(expr)
+            text = _constant(expr)
+            return text, _UNARY if text.startswith("-") else _ATOM
         if not variables_of(expr):
             name = _launch_name(expr, wanted)
-            return f"args.{self.arguments.field(expr, name, cpp_type(expr))}"
+            return f"args.{self.arguments.field(expr, name, cpp_type(expr))}", _ATOM
         if isinstance(expr, Variable):
-            return self.names[expr]
+            return self.names[expr], _ATOM
         assert isinstance(expr, Apply)
-        return self._apply(expr, wanted)
-
-    def _apply(self, expr: Apply, wanted: str) -> str:
-        if expr.op == "to_float":
-            return f"static_cast<float>({self.text(expr.args[0], wanted)})"
-        if expr.op == "to_int":
-            return f"static_cast<int64_t>({self.text(expr.args[0], wanted)})"
-        args = [self._operand(a, expr, wanted) for a in expr.args]
+        if expr.op in ("to_float", "to_int"):
+            type = "float" if expr.op == "to_float" else "int64_t"
+            return f"static_cast<{type}>({self.text(expr.args[0], wanted)})", _ATOM
         if expr.op in _FUNCTIONS:
-            return self._call(_FUNCTIONS[expr.op], expr, args)
-        if expr.op == "neg":
-            return f"(-{args[0]})"
-        if expr.op == "not":
-            return f"!{args[0]}"
+            args = [self._operand(a, expr, wanted, _CHOICE) for a in expr.args]
+            return self._call(_FUNCTIONS[expr.op], expr, args), _ATOM
+        if expr.op in ("neg", "not"):
+            sign = "-" if expr.op == "neg" else "!"
+            return f"{sign}{self._operand(expr.args[0], expr, wanted, _ATOM)}", _UNARY
         if expr.op == "select":
-            return f"({args[0]} ? {args[1]} : {args[2]})"
-        sign = "/" if expr.op == "truediv" else _INFIX[expr.op]
-        return f"({f' {sign} '.join(args)})"
+            condition, then, other = (self._operand(a, expr, wanted, _OR) for a in expr.args)
+            return f"{condition} ? {then} : {other}", _CHOICE
+        if expr.op in ("add", "mul") and expr.type == "int":
+            return self._polynomial(expr, wanted)
+        sign, level = _INFIX[expr.op]
+        first, second = expr.args[0], expr.args[1:]
+        parts = [self._operand(first, expr, wanted, level)]
+        parts += [self._operand(a, expr, wanted, level - 1) for a in second]
+        return f" {sign} ".join(parts), level
+
+    def _polynomial(self, expr: Apply, wanted: str) -> tuple[str, int]:
+        """A sum or product of integers; what is known at launch in it is one field."""
+        known = [a for a in expr.args if not variables_of(a)]
+        varying = [a for a in expr.args if variables_of(a)]
+        if expr.op == "mul":
+            return self._product(varying, product_of(known), wanted)
+        rest: Expr = const(0)
+        for part in known:
+            rest = apply("add", rest, part)
+        terms = [(_is_negative(term), term) for term in varying]
+        fixed = [] if as_int(rest) == 0 else [((as_int(rest) or 0) < 0, rest)]
+        constant = as_int(rest) is not None
+        ordered = sorted([*terms, *fixed] if constant else [*fixed, *terms], key=lambda t: t[0])
+        text = ""
+        for negative, term in ordered:
+            shown = self._within(apply("neg", term) if negative else term, wanted, _PRODUCT)
+            sign = ("-" if negative else "+") if text else ""
+            text = f"{text} {sign} {shown}" if text else f"-{shown}" if negative else shown
+        return text, _SUM
+
+    def _product(self, varying: list[Expr], factor: Expr, wanted: str) -> tuple[str, int]:
+        parts = [self._within(a, wanted, _UNARY) for a in varying]
+        if as_int(factor) == -1:
+            return f"-{' * '.join(parts)}", _PRODUCT
+        if as_int(factor) != 1:
+            parts.append(self._within(factor, wanted, _UNARY))
+        return " * ".join(parts), _PRODUCT
 
     def _call(self, name: str, expr: Apply, args: list[str]) -> str:
         """A function of scalars applied to ``args``, two at a time."""
@@ -83,14 +135,19 @@ class DeviceScalars:
             text = f"{name}({text}, {arg})"
         return text
 
-    def _operand(self, argument: Expr, expr: Apply, wanted: str) -> str:
+    def _operand(self, argument: Expr, expr: Apply, wanted: str, loosest: int) -> str:
         """An operand, in the type that the operation is computed in."""
-        text = self.text(argument, wanted)
         mixed = expr.op == "truediv" or any(a.kind == "float" for a in expr.args)
         logic = expr.op in ("and", "or", "not", "select")
-        if mixed and not logic and argument.kind != "float":
-            return f"static_cast<float>({text})"
-        return text
+        if mixed and not logic and argument.kind != "float" and expr.op != "pow":
+            return f"static_cast<float>({self.text(argument, wanted)})"
+        return self._within(argument, wanted, loosest)
+
+
+def _is_negative(term: Expr) -> bool:
+    """Whether ``term`` is shown as something subtracted."""
+    factor = term.args[-1] if isinstance(term, Apply) and term.op == "mul" else term
+    return (as_int(factor) or 0) < 0
 
 
 def _launch_name(expr: Expr, wanted: str) -> str:

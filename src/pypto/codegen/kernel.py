@@ -43,9 +43,12 @@ class _Writer:
         self.arguments = Arguments()
         tensors = {p.buffer: names.new(p.name) for p in program.params if p.buffer is not None}
         tensors |= {b: names.new(b.name) for b in program.workspace}
-        offsets = {b: self.arguments.offset(f"{tensors[b]}Offset") for b in program.workspace}
+        offsets = {
+            b: self.arguments.workspace(f"{tensors[b]}Offset", "bytes into the workspace")
+            for b in program.workspace
+        }
         private = {
-            b: self.arguments.offset(f"{tensors[b]}Bytes")
+            b: self.arguments.workspace(f"{tensors[b]}Bytes", "bytes that each core has of it")
             for b in program.workspace
             if b in program.private
         }
@@ -99,7 +102,9 @@ class _Writer:
         for number, shared in enumerate(self.program.shared):
             names = [s.name for t, w in self.writers.items() if t.shared == number for s in w]
             queues = tuple(queue_view(a, b, shared.depth) for a, b in shared.areas.items())
-            yield MemoryView(f"Memory{number}", f"what {', '.join(names)} share", queues)
+            verb = "uses" if len(names) == 1 else "use in turn"
+            comment = f"what {' and '.join(names)} {verb}"
+            yield MemoryView(f"Memory{number}", comment, queues)
 
     # --- comments ---
 

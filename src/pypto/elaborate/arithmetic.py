@@ -22,7 +22,7 @@ from pypto.elaborate.tensors import apply_operation
 from pypto.elaborate.values import Item, Known, Mapping, Scalar, Sequence, is_tensor, scalar
 from pypto.error import FeError, FeNotImplementedError, FeTypeError, FeValueError, Span
 from pypto.ir.dtype import DataType
-from pypto.ir.expr import Const, Expr, apply, const
+from pypto.ir.expr import Const, Expr, apply, const, variables_of
 from pypto.ops import registry
 
 __all__ = [
@@ -171,6 +171,15 @@ def _scalar_operator(
     divisor = exprs[1]
     if op in ("truediv", "floordiv", "mod") and isinstance(divisor, Const) and not divisor.value:
         refuse(FeValueError, "ZeroDivisionError: division by zero", span)
+    if op == "pow" and divisor.kind == "float" and any(map(variables_of, exprs)):
+        refuse(
+            FeNotImplementedError,
+            "a running kernel raises numbers to whole powers only",
+            span,
+            expected="an int as the exponent",
+            got=v.describe(items[1]),
+            help="raise a tensor, or give the kernel the power as a parameter",
+        )
     return scalar(python_call(apply, span, op, *(as_number(e) for e in exprs)))
 
 

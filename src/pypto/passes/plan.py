@@ -50,6 +50,8 @@ def plan_stage(stage: Stage, terms: Terms) -> TileStage:
     """``stage`` with memory and barriers planned."""
     layout = merge_axes(stage, terms.sizes)
     spans = [n.statement.span for n in stage.nodes] + [store.span for store, _ in stage.stores]
+    sources = list(dict.fromkeys(span.source for span in spans))
+    spans.sort(key=lambda span: (sources.index(span.source), span.line, span.column))
     space = layout.space
     sizes = [*space.outer, space.rows, space.cols]
     elements = product_of(tuple(launch_bound(size, terms) for size in sizes))
