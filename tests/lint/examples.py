@@ -18,6 +18,10 @@ _USE = "Relu(b, t, 64);\n"
 _LOOPED = (
     "TQue<TPosition::VECIN, 1> in;\n%sfor (int32_t i = 0; i < 4; ++i) {\n%s\n}\nin.HasIdleBuffer();"
 )
+_LISTS = (
+    "LocalTensor<float> d[16], s[16];\n"
+    "for (int32_t i = 0; i < 16; ++i) {\n    d[i] = b[i * 8];\n    s[i] = a[i * 8];\n}\n"
+)
 _ID = "event_t id = static_cast<event_t>(pipe.FetchEventID(HardEvent::V_S));\n"
 _ALLOC = "pipe.AllocEventID<HardEvent::V_S>()"
 _IDS = f"const TEventID ids[2] = {{{_ALLOC}, {_ALLOC}}};\n"
@@ -485,6 +489,15 @@ EXAMPLES: dict[str, list[tuple[str, str]]] = {
         ),
     ],
     "immediate-range": [
+        (
+            kernel(
+                _LISTS
+                + "TransDataTo5HD<float>(d, s, TransDataTo5HDParams(false, false, 1, 16, 0));"
+            ),
+            kernel(
+                _LISTS + "TransDataTo5HD<float>(d, s, TransDataTo5HDParams(false, false, 1, 0, 0));"
+            ),
+        ),
         (
             kernel("Add(b, a, b, 64, 256, BinaryRepeatParams(1, 1, 1, 0, 0, 0));"),
             kernel("Add(b, a, b, 64, 255, BinaryRepeatParams(1, 1, 1, 0, 0, 0));"),

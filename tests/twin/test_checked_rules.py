@@ -93,6 +93,7 @@ _CASES = {
     "count_cut_library": ("Tanh<float>(c, a, at<uint8_t>(57344), uint64_t(n) << 32);", [("count", "Tanh: the count is 274877906944, which the 32 bits of the parameter do not hold")]),
     "count_cut_copy": ("GlobalTensor<float> g; g.SetGlobalBuffer((__gm__ float*)x); DataCopy(c, g, (uint64_t(1) << 32) | uint64_t(n));", [("count", "DataCopy(GM->UB): the count is 4294967360, which the 32 bits of the parameter do not hold")]),
     "count_cut_cast": ("Cast(h, a, RoundMode::CAST_NONE, (uint64_t(1) << 32) | uint64_t(n));", [("count", "Cast: the count is 4294967360, which the 32 bits of the parameter do not hold")]),
+    "merge_past": ("uint16_t l[4] = {8, 8, 0, 0}; MrgSort<float>(at<float>(196544, 64), MrgSortSrcList<float>(a, a[16], a, a), MrgSort4Info(l, true, 3, 1));", [("bounds", "writes bytes 196544 to 196608 of UB, of which kernels may use 188160")]),
     "merge": ("uint16_t l[4] = {8, 8, 8, 8}; MrgSort<float>(c, MrgSortSrcList<float>(a, a[16], b, b[16]), MrgSort4Info(l, false, 15, 1));", []),
     "merge_behind": ("uint16_t l[4] = {8, 8, 0, 0}; MrgSort<float>(c[32], MrgSortSrcList<float>(c, c[16], c, c), MrgSort4Info(l, false, 3, 1));", []),
     "merge_self": ("uint16_t l[4] = {8, 8, 0, 0}; MrgSort<float>(a, MrgSortSrcList<float>(a, b, b, b), MrgSort4Info(l, false, 3, 1));", [("overlap", "MrgSort: src0 is dst, which this instruction does not allow")]),

@@ -125,9 +125,15 @@ def _given(walk: Context, matched: Match, struct: str, value: Expr) -> None:
     for field, facts in list(fields.items())[len(args) :]:
         if facts.get("default") == 0:
             _field_of(walk, struct, field, facts, value, 0)
+    constants = constants_of(walk, struct, value) or {}
     size = next((s for kind in matched.kinds if (s := size_of(kind))), 0)
     if size:
-        _of_elements(walk, struct, constants_of(walk, struct, value) or {}, size, value)
+        _of_elements(walk, struct, constants, size, value)
+    if constants.get("repeatTimes") == 1:
+        for field, facts in fields.items():
+            if "repeatTimes is 1" in facts.get("note", ""):
+                what = f"{struct}.{field} where repeatTimes is 1"
+                _in_range(walk, value, constants.get(field, 0), what, 0, 0)
 
 
 def _of_elements(
