@@ -26,7 +26,10 @@ class _RecordType(type):
     def __new__(
         cls, name: str, bases: tuple[type, ...], body: dict[str, Any], *, eq: bool = True
     ) -> _RecordType:
-        """``eq``: whether instances are equal by their values; else each equals itself alone."""
+        """``eq``: whether instances are equal by their values; else each equals itself alone.
+
+        ``__slots__`` of a body are for what instances keep beside their values.
+        """
         if "__post_init__" in body:
             raise TypeError(f"{name}: records have no __post_init__")
         defaults: dict[str, Any] = {}
@@ -42,7 +45,7 @@ class _RecordType(type):
                 defaults[field] = body.pop(field)
         added = tuple(field for field in own if field not in names)
         names += added
-        body["__slots__"] = added
+        body["__slots__"] = (*added, *body.get("__slots__", ()))
         body["__match_args__"] = body["__record_names__"] = names
         body["__record_defaults__"] = defaults
         body["__record_values__"] = staticmethod(_reader(names))

@@ -113,6 +113,20 @@ def test_fields_keep_their_order_and_defaults() -> None:
     assert dataclasses.replace(Named(1, name="n"), x=2).x == 2
 
 
+class Kept(Record):
+    """A record that keeps something beside its values."""
+
+    __slots__ = ("_sum",)
+    x: int
+
+
+def test_what_is_kept_beside_the_values_is_no_field() -> None:
+    kept = Kept(1)
+    object.__setattr__(kept, "_sum", 5)
+    assert kept == Kept(1) and [f.name for f in dataclasses.fields(kept)] == ["x"]
+    assert not hasattr(copy.copy(kept), "_sum") and not hasattr(kept, "__dict__")
+
+
 def test_what_records_are_not() -> None:
     with pytest.raises(TypeError, match="plain fields only"):
 

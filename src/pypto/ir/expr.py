@@ -3,13 +3,15 @@
 An :class:`Expr` is a 64-bit integer, a float or a bool. Without a :class:`Variable` in it, it is
 known at the latest when the kernel is launched. Integer sums and products are kept in a normal form
 (a sorted polynomial), so equal sizes compare equal; everything else compares by structure.
+
+Expressions are compared, looked up and added all the time, so each keeps what was asked of it: its
+hash, its polynomial, its variables and its place in the order of atoms.
 """
 
 from __future__ import annotations
 
-import functools
 from collections.abc import Callable, Iterable, Iterator
-from typing import Literal
+from typing import TYPE_CHECKING, ClassVar, Literal
 
 from pypto._record import Record
 
@@ -29,6 +31,7 @@ __all__ = [
     "evaluate",
     "from_polynomial",
     "launch_parts",
+    "order_of",
     "polynomial",
     "product_of",
     "symbols_of",
@@ -40,12 +43,37 @@ INT64 = range(-(2**63), 2**63)
 Kind = Literal["int", "float", "bool"]
 
 
+_store = object.__setattr__  # past the __setattr__ of records, which refuses
+
+
 class Expr(Record):
     """Base class; use the functions below to build one."""
+
+    __slots__ = ("_hash", "_order", "_polynomial", "_variables")
+    if TYPE_CHECKING:
+        _hash: ClassVar[int]
+        _order: ClassVar[tuple[str, str]]
+        _polynomial: ClassVar[Polynomial]
+        _variables: ClassVar[frozenset[Variable]]
 
     @property
     def kind(self) -> Kind:
         raise NotImplementedError
+
+    def __eq__(self, other: object) -> bool:
+        if self is other:
+            return True
+        if other.__class__ is not self.__class__ or hash(self) != hash(other):
+            return False
+        return bool(super().__eq__(other))
+
+    def __hash__(self) -> int:
+        try:
+            return self._hash
+        except AttributeError:
+            made = super().__hash__()
+            _store(self, "_hash", made)
+            return made
 
     def __str__(self) -> str:
         return to_text(self)
@@ -62,9 +90,12 @@ class Const(Expr):
         return self.type
 
     def __eq__(self, other: object) -> bool:
-        return isinstance(other, Const) and (self.type, repr(self.value)) == (
-            other.type,
-            repr(other.value),
+        if self is other:
+            return True
+        return (
+            isinstance(other, Const)
+            and self.type == other.type
+            and repr(self.value) == repr(other.value)
         )
 
     def __hash__(self) -> int:
@@ -123,9 +154,6 @@ class Apply(Expr):
     @property
     def kind(self) -> Kind:
         return self.type
-
-    def __str__(self) -> str:
-        return to_text(self)
 
 
 _COMPARE = {"lt", "le", "gt", "ge", "eq", "ne"}
@@ -226,15 +254,30 @@ def _simplify_division(op: str, a: Expr, b: Expr) -> Expr | None:
 
 Monomial = tuple[Expr, ...]
 Polynomial = dict[Monomial, int]
+_CONSTANT = {()}  # the monomial of a number
 
 
-@functools.lru_cache(maxsize=4096)
-def _order(atom: Expr) -> tuple[str, str]:
-    return type(atom).__name__, repr(atom)
+def order_of(atom: Expr) -> tuple[str, str]:
+    """What atoms are sorted by."""
+    try:
+        return atom._order
+    except AttributeError:
+        made = type(atom).__name__, repr(atom)
+        _store(atom, "_order", made)
+        return made
 
 
 def polynomial(expr: Expr) -> Polynomial:
-    """``expr`` as a sum of products: the coefficient of each."""
+    """``expr`` as a sum of products: the coefficient of each. Not to be changed."""
+    try:
+        return expr._polynomial
+    except AttributeError:
+        made = _terms(expr)
+        _store(expr, "_polynomial", made)
+        return made
+
+
+def _terms(expr: Expr) -> Polynomial:
     if isinstance(expr, Const):
         return {(): int(expr.value)} if expr.value else {}
     if isinstance(expr, Apply) and expr.type == "int":
@@ -258,8 +301,12 @@ def _sum(parts: Iterable[Polynomial]) -> Polynomial:
 
 def product(a: Polynomial, b: Polynomial) -> Polynomial:
     """The product of two sums of products."""
+    for one, other in ((a, b), (b, a)):
+        if one.keys() <= _CONSTANT:
+            factor = one.get((), 0)
+            return {m: c * factor for m, c in other.items()} if factor else {}
     return _sum(
-        {tuple(sorted(ma + mb, key=_order)): ca * cb}
+        {tuple(sorted(ma + mb, key=order_of)): ca * cb}
         for ma, ca in a.items()
         for mb, cb in b.items()
     )
@@ -279,7 +326,7 @@ def _normal(op: str, args: tuple[Expr, ...]) -> Expr:
 def from_polynomial(terms: Polynomial) -> Expr:
     """The expression in normal form of a sum of products."""
     addends: list[Expr] = []
-    for monomial in sorted(terms, key=lambda m: (-len(m), [_order(a) for a in m])):
+    for monomial in sorted(terms, key=lambda m: (-len(m), [order_of(a) for a in m])):
         coefficient = terms[monomial]
         if not coefficient:
             continue
@@ -309,13 +356,21 @@ def symbols_of(expr: Expr) -> set[Symbol]:
     return set()
 
 
-def variables_of(expr: Expr) -> set[Variable]:
+def variables_of(expr: Expr) -> frozenset[Variable]:
     """All variables in ``expr``; none in what is known when the kernel is launched."""
     if isinstance(expr, Variable):
-        return {expr}
-    if isinstance(expr, Apply):
-        return set().union(*(variables_of(a) for a in expr.args))
-    return set()
+        return frozenset((expr,))
+    if not isinstance(expr, Apply):
+        return _NONE
+    try:
+        return expr._variables
+    except AttributeError:
+        found = _NONE.union(*map(variables_of, expr.args))
+        _store(expr, "_variables", found)
+        return found
+
+
+_NONE: frozenset[Variable] = frozenset()
 
 
 def launch_parts(expr: Expr) -> Iterator[Expr]:

@@ -20,6 +20,7 @@ from pypto.ir.expr import (
     apply,
     as_int,
     const,
+    order_of,
     polynomial,
     product,
 )
@@ -140,7 +141,7 @@ class Ranges:
         applied = [a for a in atoms if isinstance(a, Apply) and a.op in _REPLACED]
         usable = [a for a in applied if a.op not in ("floordiv", "mod") or _divisor(a)]
         if usable:
-            return min(usable, key=repr)
+            return min(usable, key=order_of)
         for variable, bounds in reversed(self.bounds):
             if variable in atoms and bounds != _NOTHING:
                 return variable
@@ -180,7 +181,7 @@ class Ranges:
         bound = bounds.least if sign > 0 else bounds.greatest
         if bound is None:
             return None
-        return self._lower(_plus(rest, _times(factor, polynomial(bound))), effort)
+        return self._lower(_plus(rest, product(factor, polynomial(bound))), effort)
 
     def _applied(
         self, atom: Apply, factor: Polynomial, rest: Polynomial, sign: int, effort: _Effort
@@ -195,7 +196,7 @@ class Ranges:
         else:
             options = list(atom.args)
         found = [
-            self._lower(_plus(rest, _times(factor, polynomial(option))), effort)
+            self._lower(_plus(rest, product(factor, polynomial(option))), effort)
             for option in options
         ]
         known = [one for one in found if one is not None]
@@ -212,7 +213,7 @@ class Ranges:
         condition, then, other = atom.args
         found = []
         for known, option in ((condition, then), (apply("not", condition), other)):
-            terms = _plus(rest, _times(factor, polynomial(option)))
+            terms = _plus(rest, product(factor, polynomial(option)))
             found.append(self.assume(known)._lowest(terms, effort))
         known_both = [one for one in found if one is not None]
         return min(known_both) if len(known_both) == 2 else None
@@ -224,13 +225,13 @@ class Ranges:
         if atom.op == "mod":
             # Between 0 and the divisor, and not above what is 0 or more.
             limits: list[Polynomial] = [{}] if sign > 0 else [{(): by - 1}, dividend]
-            found = [self._lower(_plus(rest, _times(factor, limit)), effort) for limit in limits]
+            found = [self._lower(_plus(rest, product(factor, limit)), effort) for limit in limits]
             if sign < 0 and not self._positive(dividend, effort):
                 found.pop()
             return max((one for one in found if one is not None), default=None)
         scaled = {m: c * by for m, c in rest.items()}
         limit = dividend if sign < 0 else _plus(dividend, {(): 1 - by})
-        least = self._lower(_plus(scaled, _times(factor, limit)), effort)
+        least = self._lower(_plus(scaled, product(factor, limit)), effort)
         found = [None if least is None else -(-least // by)]
         if sign > 0 and self._positive(dividend, effort):
             found.append(self._lower(rest, effort))
@@ -326,10 +327,3 @@ def _scaled_sum(a: Polynomial, b: Polynomial, factor: int) -> Polynomial:
         else:
             total.pop(monomial, None)
     return total
-
-
-def _times(a: Polynomial, b: Polynomial) -> Polynomial:
-    if set(a) <= {()}:
-        factor = a.get((), 0)
-        return {m: c * factor for m, c in b.items()} if factor else {}
-    return product(a, b)
