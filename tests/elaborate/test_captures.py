@@ -1,4 +1,4 @@
-"""Captured reads: recorded, told apart, evaluated again, refused (T11-T18)."""
+"""Captured reads: recorded, told apart, evaluated again, refused."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Where a kernel's text is found, how it is cut out, and what is no kernel at all (T01-T10)."""
+"""Where a kernel's text is found, how it is cut out, and what is no kernel at all."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def lines(function: Any) -> list[str]:
     return list(KernelSource.capture(function).text().lines)
 
 
-# --- T01: decorators ---
+# --- decorators ---
 
 
 def test_decorators_above_and_below_with_lambdas_and_the_word_def(shop: Workshop) -> None:
@@ -66,7 +66,7 @@ def test_two_functions_that_start_on_one_line(shop: Workshop) -> None:
     assert lines(names["k"])[0].startswith("def k(")
 
 
-# --- T02: where text is and is not ---
+# --- where text is and is not ---
 
 
 def test_exec_of_a_string_has_no_text() -> None:
@@ -159,7 +159,7 @@ def test_text_that_changed_since_it_was_loaded_is_refused(tmp_path: Path) -> Non
     assert got.endswith("is not the one it was loaded from")
 
 
-# --- T03, T06: what is no kernel ---
+# --- what is no kernel ---
 
 
 class _Holder:
@@ -215,7 +215,7 @@ def test_static_methods_are_functions(target: object) -> None:
     assert parse(KernelSource.capture(target)).span  # an indented function parses in place
 
 
-# --- T07: layout ---
+# --- layout ---
 
 PLAIN = HEADER + body("a = x + 1", "o[:] = a * nobody")
 TABS = PLAIN.replace("    ", "\t")
@@ -274,7 +274,7 @@ def test_an_indented_function_ends_at_a_foreign_dedent(shop: Workshop) -> None:
     assert (store.span.line, store.span.column, store.span.text()) == (5, 16, "o[:] = x")
 
 
-# --- T08, T10: names and text ---
+# --- names and text ---
 
 
 def test_unicode_names_are_compared_in_normal_form(shop: Workshop) -> None:

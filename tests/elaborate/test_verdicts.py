@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import linecache
+import textwrap
 from typing import Any
 
 import pytest
@@ -11,6 +12,7 @@ import pytest
 from pypto.elaborate import KernelSource
 from pypto.error import FeTypeError
 from pypto.ir.tensor_print import print_kernel
+from tests.differential.agree import agree, count
 from tests.elaborate.support import HEADER, Workshop, body
 
 # --- jumps and bodies ---
@@ -162,3 +164,164 @@ def test_a_very_long_comprehension_and_chain(shop: Workshop) -> None:
     assert f" add %0, {sum(range(300)) + 300} :" in made
     lines = ["a = [[i * j for i in range(50)] for j in range(50)]", "o[:] = x * len(a)"]
     assert " mul %0, 50 :" in shop.ir(body(*lines))
+
+
+# --- comparisons, loops and printing, with values that only a call or the kernel knows ---
+
+RUN_TIME = {
+    "a chain": "o[:] = x + (3 if 0 < n < m else 7)",
+    "a chain of equalities": "o[:] = x + (n == m == 2)",
+    "not of a comparison": "o[:] = x + (3 if not n < m else 7)",
+    "in a tuple": "o[:] = x + (3 if n in (1, m) else 7)",
+    "not in a list": "o[:] = x + (3 if n not in [0, m] else 7)",
+    "in a range": "o[:] = x + (3 if n in range(1, 3) else 7)",
+    "a key of a dict": "o[:] = x + (3 if n in {2: 1} else 7)",
+    "is None": "o[:] = x + (3 if n is None or x is None else 7)",
+    "is not None": "o[:] = x + (3 if n is not None and o is not None else 7)",
+    "the index of two nested loops": """
+        for i in pypto.loop(m):
+            for i in pypto.loop(2): o[i] = i + 10
+            o += i""",
+    "the index of two nested loops that are unrolled": """
+        for i in range(2):
+            for i in range(3): o[i] = i + 10
+            o += i""",
+    "an index behind its loop": """
+        i = 3
+        for i in pypto.loop(n): o[i] = i
+        o += i""",
+    "an index that the body sets": """
+        for i in pypto.loop(n):
+            i = i * 2
+            o[i] = 10 + i""",
+    "an index of an unrolled loop that the body sets": """
+        for i in range(4):
+            i = i * 2
+            o[i] = 10 + i""",
+    "a loop over the length of a parameter": """
+        for i in range(n): o[i] = i + 10""",
+    "a while loop that counts a parameter down": """
+        while n > 0:
+            n -= 1
+            o += 1""",
+    "a counter in a loop": """
+        c = 0
+        for i in pypto.loop(4): c += 1; o[i:i+1] = x[i:i+1] + c""",
+    "a text with a parameter": "o[:] = x + len(f'{n + 10}')",
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("case", RUN_TIME)
+def test_what_a_call_decides(case: str) -> None:
+    lines = textwrap.dedent(RUN_TIME[case].strip("\n")).splitlines()
+    text = "def k(x: T([8], FP32), o: T([8], FP32), n: int, m: int):\n"
+    text += "".join(f"    {line}\n" for line in (*lines, "o[:] = o"))
+    for n, m in ((0, 2), (1, 2), (2, 2), (3, 2), (3, 4)):
+        agree(text, count(8), count(8) * 10, n, m)
+
+
+ON_THE_DEVICE = {
+    "while i < 3: i += 1": (
+        "the condition of a while statement needs a value that is known at compile time",
+        "loops over range(...) and lists have indices that are known",
+    ),
+    "a = f'{i}'": (
+        "an f-string needs a value that is known at compile time",
+        "loops over range(...) and lists have indices that are known",
+    ),
+    "a = f'{x}'": (
+        "an f-string needs a value that is known at compile time",
+        "the elements of a tensor are known only when the kernel runs",
+    ),
+    "assert i < n, 'too far'": (
+        "an assertion on values that only the running kernel knows is not available",
+        "check the values before the call, or write what went wrong into an output",
+    ),
+    "assert x, 'empty'": (
+        "a tensor has no truth value: its elements are known only when the kernel runs",
+        "compare sizes or parameters, or choose elementwise with an operation",
+    ),
+    "for j in n: o += j": (
+        "a kernel can only loop over range(...), lists, tuples and dicts known at compile time",
+        "count in the running kernel with pypto.loop(n), or unroll range(n)",
+    ),
+    "for row in x: o += row": (
+        "a kernel can only loop over range(...), lists, tuples and dicts known at compile time",
+        "operations take the whole tensor; its rows: for i in pypto.loop(x.shape[0])",
+    ),
+    "o += i is n": (
+        "'is' compares identities, which numbers and strings do not reliably have",
+        "write ==, or compare with None, True, False or an enum member",
+    ),
+    "print('a', file=3)": (
+        "print in a kernel has no parameter 'file'",
+        "it writes to standard output while the kernel is compiled",
+    ),
+    "return x": ("a kernel returns nothing", "add a parameter for the result and write it: "
+                 "out[:] = value"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("line", ON_THE_DEVICE)
+def test_what_no_compiler_can_know(shop: Workshop, line: str) -> None:
+    text = "def k(x: T([8], FP32), o: T([8], FP32), n: int):\n    for i in pypto.loop(4):\n"
+    error = shop.error(f"{text}        {line}\n    o[:] = x\n", n=3)
+    (found,) = error.diagnostics
+    assert (found.message, found.help) == ON_THE_DEVICE[line]
+    assert found.span is not None and found.span.line == 3
+
+
+def test_assertions_on_arguments(shop: Workshop) -> None:
+    """What the launch can check is checked there; what holds for all iterations needs no check."""
+    text = "def k(x: T([8], FP32), o: T([8], FP32), n: int):\n    "
+    assert "require n < 9" in shop.ir(text + "assert n < 9, 'm'; o[:] = x")
+    assert "require" not in shop.ir(
+        text + "o[:] = x\n    for i in pypto.loop(4):\n        assert i < 4\n"
+    )
+    error = shop.error(text + "assert n < 3, f'got {n}'; o[:] = x", n=4)
+    assert [d.message for d in error.diagnostics] == [
+        "the assertion 'n < 3' does not hold: got 4"
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("line", "help"),
+    [
+        ("o = x", "write into it: o[:] = ..."),
+        ("(o := x)", "write into it: o[:] = ..."),
+        ("[o := x for i in range(2)]", "write into it: o[:] = ..."),
+        ("for o in range(3): pass", "give the loop variable another name: 'o' is the tensor "
+         "parameter"),
+        ("for o in pypto.loop(3): pass", "give the loop variable another name: 'o' is the tensor "
+         "parameter"),
+        ("for t, o in [(x, x)]: pass", "give the loop variable another name: 'o' is the tensor "
+         "parameter"),
+        ("def o(): return x", "give the function another name: 'o' is the tensor parameter"),
+    ],
+)  # fmt: skip
+@pytest.mark.parametrize("before", ["", "o[:] = x"])
+def test_another_meaning_for_the_name_of_an_output(
+    shop: Workshop, before: str, line: str, help: str
+) -> None:
+    (diagnostic,) = shop.error(body(*([before] if before else []), line)).diagnostics
+    assert diagnostic.message == (
+        "assigning to 'o' does not write the tensor: it only rebinds the name"
+    )
+    assert diagnostic.help == help
+    assert diagnostic.span is not None and diagnostic.span.text() == "o"
+
+
+@pytest.mark.parametrize(
+    "function",
+    [
+        ["    yield 1"],
+        ["    nobody"],
+        ["    if nobody: return 1"],
+        ["    if nobody: return 1", "    return None"],
+        ["    for i in range(2):", "        if nobody: return i", "    return 'a'"],
+    ],
+)
+def test_a_function_with_an_error_has_no_value(shop: Workshop, function: list[str]) -> None:
+    """What it would have returned is not known: its uses are no errors of their own."""
+    error = shop.error(body("def f():", *function, "a = x * f()", "o[:] = x + f()"))
+    assert len({d.message for d in error.diagnostics}) == 1

@@ -98,7 +98,7 @@ def test_text_that_python_does_not_keep() -> None:
     )
 
 
-# --- text that does not lie in a file of its own (T02): it works, or is refused, cached or not ---
+# --- text that does not lie in a file of its own works, or is refused, cached or not ---
 
 MODULE = (
     HEADER

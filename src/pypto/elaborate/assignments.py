@@ -57,12 +57,14 @@ def annotated_assignment(frame: Frame, node: cst.AnnAssign) -> None:
     assign(frame, node.target, item, frame.span(node.value))
 
 
-def assign(frame: Frame, target: cst.CSTNode, item: Item, source: Span) -> None:
-    """``target = item``; ``source`` is the place of the value."""
+def assign(
+    frame: Frame, target: cst.CSTNode, item: Item, source: Span, role: str = "value"
+) -> None:
+    """``target = item``; ``source`` is the place of the value, ``role`` what it is to the name."""
     if isinstance(target, cst.Name):
-        bind(frame, identifier(target), item, frame.span(target))
+        bind(frame, identifier(target), item, frame.span(target), role)
     elif isinstance(target, cst.Tuple | cst.List):
-        _unpack(frame, target, item, source)
+        _unpack(frame, target, item, source, role)
     elif isinstance(target, cst.Subscript):
         owner = frame.evaluate(target.value)
         store(frame, target, owner, key_behind(frame, target, owner), item)
@@ -111,16 +113,18 @@ def _is_slot(kind: Any, name: str) -> bool:
     return isinstance(getattr(kind, name, None), types.MemberDescriptorType)
 
 
-def bind(frame: Frame, name: str, item: Item, span: Span) -> None:
+def bind(frame: Frame, name: str, item: Item, span: Span, role: str = "value") -> None:
     """Give ``name`` the value ``item`` in this function."""
     if name in frame.tensor_parameters:
         read = frame.tensor_parameters[name] in frame.context.builder.read
         again = any(r.name == name for r in frame.context.rebindings)
-        frame.context.rebindings.append(Rebinding(name, span, read or again))
+        frame.context.rebindings.append(Rebinding(name, span, read or again, role))
     frame.locals[name] = item
 
 
-def _unpack(frame: Frame, target: cst.Tuple | cst.List, item: Item, source: Span) -> None:
+def _unpack(
+    frame: Frame, target: cst.Tuple | cst.List, item: Item, source: Span, role: str
+) -> None:
     """Each part to its target; a starred one gets a list of those that the others leave."""
     elements = target.elements
     stars = [i for i, e in enumerate(elements) if isinstance(e, cst.StarredElement)]
@@ -147,7 +151,7 @@ def _unpack(frame: Frame, target: cst.Tuple | cst.List, item: Item, source: Span
         behind = star + len(parts) - wanted
         parts[star:behind] = [Sequence(parts[star:behind], True)]
     for element, part in zip(elements, parts, strict=True):
-        assign(frame, element.value, part, source)
+        assign(frame, element.value, part, source, role)
 
 
 def store(

@@ -18,7 +18,8 @@ def define(frame: Frame, node: cst.FunctionDef) -> None:
     if node.decorators or node.asynchronous is not None:
         raise Poisoned  # reported by the check of its syntax
     name = identifier(node.name)
-    bind(frame, name, Closure(name, node, frame, _defaults(frame, node)), frame.span(node.name))
+    closure = Closure(name, node, frame, _defaults(frame, node))
+    bind(frame, name, closure, frame.span(node.name), "function")
 
 
 def make_lambda(frame: Frame, node: cst.Lambda) -> Item:

@@ -97,7 +97,7 @@ def _steps(inner: Frame, node: cst.CompFor, items: Iterator[Item]) -> Iterator[N
     span = inner.span(node.iter)
     for item in items:
         inner.count(span)
-        assign(inner, node.target, item, span)
+        assign(inner, node.target, item, span, "loop variable")
         if not all(truth(inner, inner.evaluate(c.test), inner.span(c.test)) for c in node.ifs):
             continue
         nested = node.inner_for_in

@@ -226,7 +226,7 @@ def _check_outputs(context: Context, kernel: ParsedFunction, buffers: dict[str, 
         context.collector.add(
             Diagnostic(
                 ParserError, "F00007", message, rebinding.span,
-                help=f"write into it: {name}[:] = ...",
+                help=_own_name(rebinding),
             ),
             rebinding.span,
         )  # fmt: skip
@@ -241,6 +241,12 @@ def _check_outputs(context: Context, kernel: ParsedFunction, buffers: dict[str, 
     context.collector.add(
         Diagnostic(ParserError, "F00007", message, kernel.head, help=help), kernel.head
     )
+
+
+def _own_name(rebinding: Rebinding) -> str:
+    if rebinding.role == "value":
+        return f"write into it: {rebinding.name}[:] = ..."
+    return f"give the {rebinding.role} another name: '{rebinding.name}' is the tensor parameter"
 
 
 def _is_lost(rebinding: Rebinding, written: list[str], failed: bool) -> bool:

@@ -59,7 +59,7 @@ def run(inner: Frame, body: cst.CSTNode) -> Item:
             return _lambda(inner, body)
         execute(inner, body)
     except ReturnSignal as signal:
-        if isinstance(signal.item, v.Poison):
+        if inner.lost_return or isinstance(signal.item, v.Poison):
             raise Poisoned from None
         return signal.item
     except LeftSignal:
@@ -67,6 +67,8 @@ def run(inner: Frame, body: cst.CSTNode) -> Item:
     finally:
         active.pop()
     away = left(inner, span)
+    if inner.failed:
+        raise Poisoned  # the statement that was left out might have returned a value
     if away is None:
         return Known(None)
     unless(inner, away, span, lambda: _return_none(inner))

@@ -186,7 +186,7 @@ def _run(
     with loop_flags(frame):
         with objects_held(frame), builder.inside(inner):
             carrier.start([*dict.fromkeys(assigned)])
-            assign(frame, node.target, item(index), frame.span(node.iter))
+            assign(frame, node.target, item(index), frame.span(node.iter), "loop variable")
             try:
                 body()
             except ExitSignal as signal:

@@ -55,6 +55,7 @@ class Rebinding:
     name: str
     span: Span
     read_before: bool
+    role: str  # what the name was given to: "value", "loop variable", "function"
     used_after: bool = False
 
 
@@ -121,6 +122,8 @@ class Frame:
     own: frozenset[str] = frozenset()  # the names that a nested scope sets
     function: cst.FunctionDef | cst.Lambda | None = None  # the nested function; None in others
     comprehension: bool = False  # a scope of its own in the function of ``enclosing``
+    failed: bool = False  # a statement of it was left out because of an error
+    lost_return: bool = False  # one that holds a return statement was
 
     @property
     def identity(self) -> object:

@@ -41,6 +41,7 @@ from pypto.elaborate.loops import run_loop
 from pypto.elaborate.machine import Execute, Frame, identifier
 from pypto.elaborate.parse import children
 from pypto.elaborate.raising import assert_statement, raise_statement
+from pypto.elaborate.scalars import number
 from pypto.elaborate.values import POISON, Item, Known, Scalar, is_tensor
 from pypto.error import (
     Diagnostic,
@@ -80,16 +81,25 @@ def execute(frame: Frame, node: cst.CSTNode) -> None:
             frame, node,
             (Diagnostic(ParserError, "F00005", message, frame.span(node), help=help),),
         )  # fmt: skip
+    frame.failed = True
+    frame.lost_return |= _returns(node)
     _poison(frame, node)
     if isinstance(node, cst.Return):
         raise ReturnSignal(POISON)
 
 
+def _returns(node: cst.CSTNode) -> bool:
+    """Whether ``node`` holds a return statement of the function it stands in."""
+    if isinstance(node, cst.FunctionDef | cst.ClassDef | cst.BaseExpression):
+        return False
+    return isinstance(node, cst.Return) or any(map(_returns, children(node)))
+
+
 def _run_lines(frame: Frame, lines: Sequence[cst.CSTNode]) -> None:
     """The statements of a block; those behind a run-time ``break`` only where it did not happen."""
-    for number, line in enumerate(lines):
+    for at, line in enumerate(lines):
         execute(frame, line)
-        rest = lines[number + 1 :]
+        rest = lines[at + 1 :]
         away = left(frame, frame.span(line)) if rest else None
         if away is not None:
             unless(frame, away, frame.span(line), functools.partial(_run_lines, frame, rest))
@@ -224,7 +234,7 @@ def _for(frame: Frame, node: cst.For) -> None:
             "a kernel can only loop over range(...), lists, tuples and dicts known at compile time",
             span,
             got=v.describe(iterated),
-            help="operations take the whole tensor" if is_tensor(iterated) else None,
+            help=_loop_help(iterated, span),
         )
 
     def turns() -> Iterator[Callable[[], None]]:
@@ -235,8 +245,17 @@ def _for(frame: Frame, node: cst.For) -> None:
     _unroll(frame, node, turns())
 
 
+def _loop_help(iterated: Item, span: Span) -> str | None:
+    text = span.text() if span.line == span.end_line else "..."
+    if is_tensor(iterated):
+        return f"operations take the whole tensor; its rows: for i in pypto.loop({text}.shape[0])"
+    if number(iterated) is not None:
+        return f"count in the running kernel with pypto.loop({text}), or unroll range({text})"
+    return None
+
+
 def _turn(frame: Frame, node: cst.For, item: Item, span: Span) -> None:
-    assign(frame, node.target, item, span)
+    assign(frame, node.target, item, span, "loop variable")
     execute(frame, node.body)
 
 

@@ -134,7 +134,7 @@ def _unaligned(wrong: Use, group: Sequence[Use], target: Target) -> Diagnostic:
         f"the last size of the vector tile is not a multiple of {BLOCK} bytes for {use.op}",
         use.span,
         expected=f"a multiple of {unit} elements of {widest} bytes, or the whole axis, {shape[-1]}",
-        got=f"{last} elements, {last * widest} bytes ({_where(use)})",
+        got=f"{last} element{'s' * (last > 1)}, {last * widest} bytes ({_where(use)})",
         help=f"use pypto.set_vec_tile_shapes{_shown(legal)}",
     )
 

@@ -12,6 +12,7 @@ import enum
 import inspect
 import operator
 import types
+import typing
 from collections.abc import Callable, Mapping
 from typing import Any
 
@@ -25,8 +26,9 @@ from pypto.ir.signature import (
     plain_kinds,
     scalar_signature,
 )
+from pypto.language.builtin import annotation_of
 from pypto.runtime.memory import Prepared, alias_classes, normalise
-from pypto.runtime.parameters import NO_DEFAULT, Parameter, bind, parameters_of
+from pypto.runtime.parameters import NO_DEFAULT, Parameter, as_written, bind, parameters_of
 from pypto.runtime.tensor_checks import Staging, check_tensor, describe, is_tensor
 from pypto.runtime.torch_bridge import DLPACK_DTYPES
 
@@ -210,15 +212,24 @@ def _tensor_for_scalar(parameter: Parameter, value: object, kinds: tuple[type, .
             _expected(kinds),
             f"{name}.item() is the number in a tensor of one element",
         )
-    shown = inspect.formatannotation(parameter.annotation)
+    shown = as_written(inspect.formatannotation(parameter.annotation))
+    inner = _tensor_in(parameter.annotation)
+    help = f"write `{name}: {inner or 'pypto.Tensor'}`"
     return _refuse(
         RtTypeError,
         parameter,
         value,
         f"is a tensor, and its annotation {shown} is none of a tensor",
         "pypto.Tensor(shape, dtype) or pypto.Tensor in the annotation",
-        f"write `{name}: pypto.Tensor`, or leave the annotation out",
+        help if inner else f"{help}, or leave the annotation out",
     )
+
+
+def _tensor_in(annotation: object) -> str | None:
+    """The tensor annotation inside ``Optional[...]``, ``Annotated[...]`` and the like."""
+    parts = [*typing.get_args(annotation), *getattr(annotation, "__metadata__", ())]
+    found = [tensor for part in parts if (tensor := annotation_of(part)) is not None]
+    return str(found[0]).removesuffix("()") if found else None
 
 
 def _classify_int(

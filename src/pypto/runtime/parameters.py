@@ -16,13 +16,13 @@ from pypto.error import (
     raise_diagnostics,
     shown_file,
 )
-from pypto.language.annotation import TensorAnnotation
+from pypto.language.annotation import Tensor, TensorAnnotation
 from pypto.language.status import TileOpFormat
 
 if TYPE_CHECKING:
     from pypto.elaborate.source import KernelSource
 
-__all__ = ["NO_DEFAULT", "Parameter", "bind", "parameters_of", "place_of"]
+__all__ = ["NO_DEFAULT", "Parameter", "as_written", "bind", "parameters_of", "place_of"]
 
 
 class _NoDefault:
@@ -116,7 +116,7 @@ def parameters_of(
                         f"the kernel {function.__name__}() has the {parameter.kind.description} "
                         f"parameter {parameter.name!r}",
                         expected="parameters that can be given by position and by name",
-                        got=str(parameter),
+                        got=as_written(str(parameter)),
                         help=f"write one plain parameter for each argument{_wrapper(function)}",
                         notes=Parameter(parameter.name, where=where).notes,
                     )
@@ -270,6 +270,11 @@ def _listed(names: list[str]) -> str:
 
 def _count(number: int) -> str:
     return f"{number} argument{'' if number == 1 else 's'}"
+
+
+def as_written(annotation: str) -> str:
+    """The text of an annotation, with the tensor class named as programs name it."""
+    return annotation.replace(f"{Tensor.__module__}.{Tensor.__qualname__}", "pypto.Tensor")
 
 
 def _refused(message: str, *, expected: str, got: str, help: str | None = None) -> Diagnostic:
