@@ -49,6 +49,12 @@ CASES = [
     ("BF16", "o[:] = x + y", "xyo", 2 + 2 + 2 + 4 + 4 + 4),  # both in FP32, and their sum
     ("FP16", "o[:] = pypto.sigmoid(x)", "xo", 2 + 2 + 4 + 4),
     ("FP32", "t = x * 2\n    o[:] = (t + y) * t", "xyo", 12),  # operation by operation
+    (
+        "FP32",  # five values that live at once: cut into stages before a tile is refused
+        "a, b, c, d, e = x * 2, x + 1, x - 3, x * x, x + x\n    o[:] = (a + b) * (c + d) * e",
+        "xo",
+        12,
+    ),
     ("FP32", "o[:] = pypto.cast(x, pypto.DT_FP32)", "xo", 0),  # nothing to compute
 ]
 
