@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
+from typing import Any
 
 from pypto.ir.expr import Expr, Variable, apply, as_int, const, variables_of
 from pypto.ir.ranges import Ranges
@@ -73,6 +74,7 @@ class Scope:
     loops: dict[Variable, For] = field(default_factory=dict)
     inside: dict[Variable, set[Variable]] = field(default_factory=dict)  # by a loop's index
     next_id: int = 0
+    placed: dict[object, Any] = field(default_factory=dict)  # of boxes.py: where touches are
 
     @staticmethod
     def of(body: tuple[Statement, ...], known: Iterable[Expr]) -> Scope:
@@ -179,12 +181,11 @@ class Scope:
         return len(range(start, stop, step))
 
 
-def _moved(touch: Touch, names: Mapping[Expr, Expr]) -> Touch:
-    known = dict(names)
+def _moved(touch: Touch, names: dict[Expr, Expr]) -> Touch:
     return replace(
         touch,
-        offsets=tuple(substitute(e, known) for e in touch.offsets),
-        sizes=tuple(substitute(e, known) for e in touch.sizes),
+        offsets=tuple(substitute(e, names) for e in touch.offsets),
+        sizes=tuple(substitute(e, names) for e in touch.sizes),
     )
 
 
