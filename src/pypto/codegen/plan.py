@@ -331,7 +331,7 @@ class PlanWriter:
         return "workspace" if buffer in self.shared.offsets else self.shared.tensors[buffer]
 
     def _tensor(self, memory: Buffer, offset: Expr, member: str) -> TensorView:
-        start = self.scalars.expression(offset, "start")
+        start = self.scalars.term(offset, "start")
         source = self.shared.pointer(memory)
         return TensorView(memory.type.dtype.cpp, member, source, "" if start == "0" else start)
 
