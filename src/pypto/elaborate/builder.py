@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 
-from pypto.elaborate.blocks import Block, Draft, OpenFor, OpenIf, finish
+from pypto.elaborate.blocks import Block, Draft, OpenFor, OpenIf, Turn, finish
 from pypto.elaborate.conditions import implying, negated, simplest
 from pypto.elaborate.copies import Copies
 from pypto.elaborate.diagnostics import refuse
@@ -93,7 +93,7 @@ class Builder:
     made: dict[Value, Block] = field(default_factory=dict)
     count: int = 0  # values
     variables: int = 0
-    loops: dict[Variable, OpenFor] = field(default_factory=dict)  # by their indices
+    loops: dict[Expr, Turn] = field(default_factory=dict)  # those being read, by index
     origins: dict[Variable, tuple[str, Span]] = field(default_factory=dict)
     statements: int = 0
     copies: Copies = field(init=False)
@@ -110,8 +110,8 @@ class Builder:
 
     @contextmanager
     def inside(self, block: Block) -> Iterator[None]:
-        """Append to ``block``; a tile that is set there ends with it."""
-        outer, tile = self.block, (self.tile, self.tile_span)
+        """Append to ``block``."""
+        outer = self.block
         # What was loaded before a loop may be overwritten by an iteration before this one.
         known = {} if block.locals is not outer.locals else dict(self.loaded[-1])
         self.block = block
@@ -121,7 +121,6 @@ class Builder:
         finally:
             self.loaded.pop()
             self.block = outer
-            self.tile, self.tile_span = tile
 
     def nested(self, ranges: Ranges, reached: Expr, *, loop: bool) -> Block:
         """A block inside the one that is open; a loop's has local tensors of its own."""

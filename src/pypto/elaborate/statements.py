@@ -20,13 +20,12 @@ from pypto.elaborate.assignments import (
     assignment,
 )
 from pypto.elaborate.augmented import augmented_assignment
-from pypto.elaborate.branches import run_branch, unless
+from pypto.elaborate.branches import repeat, run_branch, unless
 from pypto.elaborate.closures import define
 from pypto.elaborate.deletions import delete
 from pypto.elaborate.diagnostics import Poisoned, refuse
 from pypto.elaborate.exits import (
     BREAK,
-    CONTINUE,
     RETURN,
     BreakSignal,
     ContinueSignal,
@@ -263,21 +262,10 @@ def _unroll(frame: Frame, node: cst.For | cst.While, turns: Iterator[Callable[[]
     """Run the iterations of a loop one by one until control leaves it."""
     span = frame.span(node)
     with loop_flags(frame):
-        for turn in turns:
-            away = left(frame, span, BREAK, RETURN)
-            try:
-                if away is None:
-                    turn()
-                else:
-                    unless(frame, away, span, turn)
-            except BreakSignal:
-                return
-            except (ContinueSignal, LeftSignal):
-                pass
-            frame.locals.pop(CONTINUE, None)
-            away = left(frame, span, BREAK, RETURN)
-            if isinstance(away, Const):
-                break
+        try:
+            repeat(frame, span, turns)
+        except BreakSignal:
+            return
         away = left(frame, span, BREAK, RETURN)
         for name, item in frame.locals.items():
             if is_partial(item):

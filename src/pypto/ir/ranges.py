@@ -23,6 +23,7 @@ from pypto.ir.expr import (
     order_of,
     polynomial,
     product,
+    variables_of,
 )
 
 __all__ = ["Ranges"]
@@ -140,14 +141,17 @@ class Ranges:
         return self._applied(atom, factor, rest, sign, effort)
 
     def _next(self, terms: Polynomial) -> Variable | Apply | None:
-        """What to replace first: operations, then the index of the innermost loop."""
+        """What to replace first: the index of the innermost loop that is in no operation, then
+        operations on indices, then others: bounds of indices may hold the same operations."""
         atoms = {atom for monomial in terms for atom in monomial if monomial.count(atom) == 1}
         applied = [a for a in atoms if isinstance(a, Apply) and a.op in _REPLACED]
         usable = [a for a in applied if a.op not in ("floordiv", "mod") or _divisor(a)]
-        if usable:
-            return min(usable, key=order_of)
+        inside = set().union(*map(variables_of, usable))
         bounded = [a for a in atoms if isinstance(a, Variable) and self._knows(a)]
-        return max(bounded, key=lambda v: self.bounds[v].place, default=None)
+        free = [variable for variable in bounded if variable not in inside]
+        if free:
+            return max(free, key=lambda v: self.bounds[v].place)
+        return min(usable, key=_order, default=None)
 
     def _knows(self, variable: Variable) -> bool:
         bounds = self.bounds.get(variable, _NOTHING)
@@ -251,6 +255,10 @@ class Ranges:
 _REPLACED = ("min", "max", "abs", "select", "floordiv", "mod")
 
 
+def _order(atom: Apply) -> tuple[bool, object]:
+    return not variables_of(atom), order_of(atom)
+
+
 def _divisor(atom: Apply) -> int:
     """The constant positive divisor of a division; 0: it has none."""
     return max(as_int(atom.args[1]) or 0, 0)
@@ -261,6 +269,8 @@ def _last(start: Expr, stop: Expr, step: int) -> Expr:
     first, end = as_int(start), as_int(stop)
     if first is not None and end is not None:
         return const(range(first, end, step)[-1] if range(first, end, step) else first)
+    if all(factor % step == 0 for factor in polynomial(apply("sub", stop, start)).values()):
+        return apply("sub", stop, step)
     return apply("sub" if step > 0 else "add", stop, 1)
 
 
