@@ -194,6 +194,8 @@ class PlanWriter:
         scalar_type = instr.srcs[0].dtype if instr.srcs else instr.dst.dtype
         if instr.form == "flip_sign":
             scalar_type = DataType.DT_INT32  # of the bits
+        elif instr.form == "selects":
+            scalar_type = instr.dst.dtype
         scalars = [self.scalars.scalar(s, scalar_type) for s in instr.scalars]
         count = self.extents.elements(instr.extent, instr.dst.dtype)
         helper = helper_for(instr)
@@ -217,6 +219,8 @@ class PlanWriter:
             operands = [*names, groups]
         elif instr.form == "cast":
             operands = [*names, f"RoundMode::CAST_{instr.attrs[0]}", count]
+        elif instr.form in ("compare", "compares", "select", "selects", "mask", "bits"):
+            operands = self._masked(instr, names, scalars, count)
         elif instr.form == "library":
             operands = [*names, *scalars, *scratch, count]
         elif instr.form == "move":
@@ -227,6 +231,23 @@ class PlanWriter:
         else:
             operands = [*names, *scalars, count]
         return Statement(instr.form, instr.name, tuple(operands), scalar_type.cpp, comment)
+
+    def _masked(self, instr: Instr, names: list[str], scalars: list[str], count: str) -> list[str]:
+        """Operands of what works on bits."""
+        dtype = instr.dst.dtype
+        if instr.form in ("compare", "compares"):
+            bits, *values = names
+            whole = self.extents.repeats(instr.extent, instr.srcs[0].dtype)
+            mode = f"CMPMODE::{instr.attrs[0]}"
+            return [f"{bits}.ReinterpretCast<uint8_t>()", *values, *scalars, mode, whole]
+        if instr.form in ("select", "selects"):
+            mode = "TENSOR" if instr.form == "select" else "SCALAR"
+            return [*names, *scalars, f"SELMODE::VSEL_TENSOR_{mode}_MODE", count]
+        if instr.form == "mask":
+            return [*names, self.extents.words(instr.extent, 1)]
+        if dtype != DataType.DT_UINT16:
+            names = [f"{name}.ReinterpretCast<uint16_t>()" for name in names]
+        return [*names, self.extents.words(instr.extent, 8 * dtype.bytes)]
 
     # --- copies ---
 

@@ -60,6 +60,20 @@ class Kind(enum.Enum):
     FOLD = "fold"  # 256 bytes a row
     FOLD_TWICE = "fold_twice"  # 512 bytes a row
     BYTES = "bytes"  # scratch of a library function, as large as a FULL of its dtype
+    FULL_BITS = "full_bits"  # a bit for each element of a FULL, COL, ROW or ONE
+    COL_BITS = "col_bits"
+    ROW_BITS = "row_bits"
+    ONE_BITS = "one_bits"
+
+    @property
+    def bits(self) -> Kind:
+        """What holds a bit for each element of this."""
+        return Kind(f"{self.value}_bits")
+
+    @property
+    def elements(self) -> Kind:
+        """Of which elements this holds the bits; itself when it holds elements."""
+        return Kind(self.value.removesuffix("_bits"))
 
 
 Form: TypeAlias = Literal["run", "rows", "chunks"]
@@ -93,12 +107,21 @@ class Slot:
 
 @dataclass(slots=True, eq=False)
 class Local:
-    """A local tensor: a typed view of a slot. Several locals may share one slot in turn."""
+    """A local tensor: a typed view of a slot. Several locals may share one slot in turn.
+
+    ``of``: another local whose very bits this one shows in another dtype of the same width.
+    """
 
     name: str
     dtype: DataType
     kind: Kind
     slot: Slot | None = None
+    of: Local | None = None
+
+    @property
+    def base(self) -> Local:
+        """The local whose bits these are."""
+        return self if self.of is None else self.of.base
 
     def __str__(self) -> str:
         return self.name

@@ -29,6 +29,15 @@ DYNAMIC_ROWS = 64  # rows that a step may hold when the row length is known at l
 _COST = {"Exp": 0.4, "Ln": 0.5, "Tanh": 0.8, "Sigmoid": 0.6, "Power": 3.0, "Div": 0.15}
 
 
+# Forms that work on any number of elements.
+_COUNTED = frozenset(
+    {
+        "count", "cast", "library", "fill", "move", "low_half", "flip_sign", "compare", "compares",
+        "select", "selects", "mask", "bits",
+    }
+)  # fmt: skip
+
+
 @dataclass(frozen=True, slots=True)
 class _Choice:
     capacity: Capacity
@@ -183,9 +192,7 @@ def _instrs(draft: Draft) -> list[Instr]:
 
 def _choose(draft: Draft, memory: Memory, width: int | None, align: int, terms: Terms) -> _Choice:
     """The largest step that fits, double-buffered if a useful one does, else single-buffered."""
-    strided = [
-        i for i in _instrs(draft) if i.form not in ("count", "cast", "library", "fill", "move")
-    ]
+    strided = [i for i in _instrs(draft) if i.form not in _COUNTED]
     narrow = min((i.dst.dtype.bytes for i in strided), default=1)
     budget = terms.budget
     limit = REPEATS * (256 // max(narrow, 2)) if strided else budget
@@ -253,7 +260,7 @@ def _density(draft: Draft, memory: Memory) -> tuple[int, int]:
     """
     reads: dict[Local, int] = {}
     for instr in _instrs(draft):
-        for local in set(instr.srcs):
+        for local in {s.base for s in instr.srcs}:
             reads[local] = reads.get(local, 0) + 1
     loaded = {c.local for b in draft.blocks() for c in b.loads}
     kept = {x.slot for x, n in reads.items() if x.slot is not None and n > (x in loaded)}
