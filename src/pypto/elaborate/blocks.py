@@ -40,6 +40,7 @@ class Block:
     ``locals``: local tensors of the loop or kernel around. ``variables``: those defined here.
     ``ranges``: what is known of integers here. ``reached``: it runs, once at least, where this
     holds and the block around it runs. ``equal``: equations that every call that gets here meets.
+    ``opposite``: the other side of the branch that it is a side of.
     """
 
     outer: Block | None = None
@@ -51,6 +52,7 @@ class Block:
     depth: int = 0
     reached: Expr = _TRUE
     equal: list[Expr] = field(default_factory=list)
+    opposite: Block | None = None
 
     @property
     def choice(self) -> Block:

@@ -346,6 +346,7 @@ def _open(frame: Frame, condition: Expr, span: Span) -> _Branch:
     opposite = negated(condition)
     then = builder.nested(builder.ranges.assume(condition), condition, loop=False)
     other = builder.nested(builder.ranges.assume(opposite), opposite, loop=False)
+    then.opposite, other.opposite = other, then
     return _Branch(frame, OpenIf(builder.block, condition, then, other, span))
 
 

@@ -60,6 +60,8 @@ def _holding(buffer: Buffer, value: Value) -> Part:
 _TRUE = const(True)
 _ZERO = const(0)
 
+_ASKED = "every call is asked, since only the running kernel knows whether it gets here"
+
 MAX_STATEMENTS = 10_000
 """Operations, loads and stores of one kernel; a C++ compiler needs some 5 ms for each."""
 
@@ -373,7 +375,8 @@ class Builder:
         """Make ``condition`` a precondition of every call that gets here; the same one counts once.
 
         Of the way here counts what is known at launch: a call that runs a loop or takes a branch
-        only because of elements must meet the condition, too. ``values``: those whose sizes it
+        only because of elements must meet the condition, too, since a running kernel refuses
+        nothing; the message then says so. ``values``: those whose sizes it
         compares; what was made in front of a branch has no other sizes inside. ``block``: here,
         the block that is open or one around it.
         """
@@ -387,9 +390,12 @@ class Builder:
                 got=str(simplest(condition)),
                 help="use slices of constant length: x[i * T : (i + 1) * T]",
             )
-        block = (block or self.block).choice
+        here = block or self.block
+        block = here.choice
         while block.outer is not None and not all(self.made[v].within(block) for v in values):
             block = block.outer.choice
+        if any(variables_of(one.reached) for one in here.chain() if not block.within(one)):
+            message = f"{message}; {_ASKED}"
         for one in conditions:
             self._require(block, one, message, span)
 
