@@ -217,3 +217,9 @@ def test_bounds_are_true(
                 found = evaluate(_filled(expr.expr, {I: a, J: b}), value)
                 assert least is None or least <= found
                 assert greatest is None or greatest >= found
+
+
+def test_the_smaller_of_what_is_left_of_an_axis_and_of_less() -> None:
+    """As in slices of an unrolled loop: which operand is enough depends on the other one."""
+    part, later = Written(1).min(n), Written(1).min(n - 1).max(0)
+    assert Ranges().at_most(later.expr, part.expr) and not Ranges().at_most(part.expr, later.expr)

@@ -142,7 +142,9 @@ class Ranges:
 
     def _next(self, terms: Polynomial) -> Variable | Apply | None:
         """What to replace first: the index of the innermost loop that is in no operation, then
-        operations on indices, then others: bounds of indices may hold the same operations."""
+        operations on indices, then others: bounds of indices may hold the same operations. Of
+        these first the ones whose operands must all do: which operand of another one is enough
+        may differ between them."""
         atoms = {atom for monomial in terms for atom in monomial if monomial.count(atom) == 1}
         applied = [a for a in atoms if isinstance(a, Apply) and a.op in _REPLACED]
         usable = [a for a in applied if a.op not in ("floordiv", "mod") or _divisor(a)]
@@ -151,7 +153,7 @@ class Ranges:
         free = [variable for variable in bounded if variable not in inside]
         if free:
             return max(free, key=lambda v: self.bounds[v].place)
-        return min(usable, key=_order, default=None)
+        return min(usable, key=lambda a: _rank(a, terms), default=None)
 
     def _knows(self, variable: Variable) -> bool:
         bounds = self.bounds.get(variable, _NOTHING)
@@ -210,9 +212,7 @@ class Ranges:
             for option in options
         ]
         known = [one for one in found if one is not None]
-        # A larger operand of max, a smaller one of min: one of them is enough to know.
-        one = (atom.op in ("max", "abs") and sign > 0) or (atom.op == "min" and sign < 0)
-        if one:
+        if _one_is_enough(atom, sign):
             return max(known, default=None)
         return min(known) if len(known) == len(found) else None
 
@@ -252,11 +252,17 @@ class Ranges:
         return least is not None and least >= 0
 
 
+def _rank(atom: Apply, terms: Polynomial) -> tuple[object, ...]:
+    sign = terms.get((atom,), 0)
+    return not variables_of(atom), _one_is_enough(atom, sign), order_of(atom)
+
+
+def _one_is_enough(atom: Apply, sign: int) -> bool:
+    """Whether one operand bounds ``sign * atom`` from below: of a maximum, or minus a minimum."""
+    return (atom.op in ("max", "abs") and sign > 0) or (atom.op == "min" and sign < 0)
+
+
 _REPLACED = ("min", "max", "abs", "select", "floordiv", "mod")
-
-
-def _order(atom: Apply) -> tuple[bool, object]:
-    return not variables_of(atom), order_of(atom)
 
 
 def _divisor(atom: Apply) -> int:
