@@ -95,7 +95,7 @@ CASES = {
         "    for j in pypto.loop(3):\n"
         "        t[:] = t * 0.5 + x[i * T : (i + 1) * T, :]\n"
         "    o[i * T : (i + 1) * T, :] = t",
-        "shared i (stage loop j (wait stage) wait stage)",
+        "shared i (vector stage loop j (vector stage) vector stage)",
     ),
     "two loops": (
         "for i in pypto.loop(x.shape[0]):\n"

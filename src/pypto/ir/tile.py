@@ -88,6 +88,7 @@ class Area(enum.Enum):
     TAIL = "tail"  # VECOUT queue, stored once a tile (chunks)
     CONST = "const"  # VECIN queue, loaded once a core
     CALC = "calc"  # VECCALC buffer
+    KEPT = "kept"  # VECCALC buffer that outlives stages: local tensors of a loop
 
 
 @dataclass(slots=True, eq=False)
@@ -195,13 +196,15 @@ class Copy:
 class Block:
     """Copies in, instructions and barriers, copies out; once per step (or tile, or core).
 
-    ``free_after``: index into ``body`` after which the slot copied in is free again.
+    ``free_after``: index into ``body`` after which the slot copied in is free again. ``kept``:
+    locals that are parts of kept memory, and which parts; nothing is copied for them.
     """
 
     loads: tuple[Copy, ...] = ()
     body: tuple[Instr | Barrier, ...] = ()
     stores: tuple[Copy, ...] = ()
     free_after: int = 0
+    kept: tuple[Copy, ...] = ()
 
     @property
     def empty(self) -> bool:
@@ -237,6 +240,7 @@ class Plan:
     row to the next on chip, None where that is chosen at launch; ``align``: what it is a multiple
     of; ``unit``: elements of the user's tile after merging; ``bound``: the longest row, from what
     is known at launch.
+    ``row_granule``: what the rows of a step are a multiple of, except for the last step.
     ``areas``: bytes of one buffer of each area; ``depth``: buffers of the step's queues.
     ``bytes_per_element``/``cost``: on-chip bytes and CPU cost per element, for the step size.
     """
@@ -250,6 +254,7 @@ class Plan:
     pitch: int | None
     unit: int
     cols_max: int | None  # largest row that the plan takes; None: any
+    row_granule: int
     parallel_chunks: bool
     prologue: Block
     head: Block

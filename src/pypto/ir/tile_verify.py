@@ -162,7 +162,7 @@ def _check_slot(plan: Plan, local: Local, ranges: dict[tuple[int, int], Slot], s
         _defect(f"{local} is not aligned", span)
     if last > plan.areas[slot.area]:
         _defect(f"{local} ends at {last}, its area at {plan.areas[slot.area]}", span)
-    if slot.bytes < _needed(plan, local):
+    if slot.area is not Area.KEPT and slot.bytes < _needed(plan, local):
         _defect(f"{local} needs {_needed(plan, local)} bytes and has {slot.bytes}", span)
     for (start, end), other in ranges.items():
         if other is not slot and first < end and start < last:
@@ -213,6 +213,8 @@ def _check_types(instr: Instr, target: Target) -> None:
                 instr.span,
             )
         return
+    if instr.form == "keep" and dtype.bytes not in (2, 4):
+        _defect(f"{instr.name} takes dtypes of 2 and 4 bytes", instr.span)
     if instr.form == "low_half":
         if (instr.srcs[0].dtype, dtype) != (DataType.DT_INT64, DataType.DT_INT32):
             _defect(f"{instr.name} takes INT64 to INT32", instr.span)
@@ -281,6 +283,8 @@ def _instructions(instr: Instr) -> list[str]:
         return across if instr.attrs[1:] == ("direct",) else [*across, *pair]
     if instr.form == "flip_sign":
         return ["ShiftRight", "Muls", "Add"]
+    if instr.form == "keep":
+        return ["DataCopy(UB->UB)", "Copy"]
     if instr.name == "Power":
         return ["Power(tensor,tensor)" if len(instr.srcs) == 2 else "Power(tensor,scalar)"]
     return [_NAMES.get(instr.name, instr.name)]
@@ -333,6 +337,12 @@ class _Walk:
                 _defect(f"{copy.local} is not loaded to its queue", copy.span)
             self.holds[self._key(copy.local)] = copy.local
         made: set[Local] = set()
+        makes = {item.dst for item in block.body if isinstance(item, Instr)}
+        for copy in block.kept:
+            if _slot(copy.local).area is not Area.KEPT:
+                _defect(f"{copy.local} is not kept", copy.span)
+            if copy.local not in makes:
+                self.holds[self._key(copy.local)] = copy.local
         for index, item in enumerate(block.body):
             if isinstance(item, Barrier):
                 self.touched = _Touched()

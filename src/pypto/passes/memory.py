@@ -7,17 +7,30 @@ lifetimes do not meet, or exactly meet in an instruction that may write its own 
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from pypto.ir.dtype import DataType
+from pypto.ir.tensor import Buffer
 from pypto.ir.tile import Area, Instr, Kind, Local, Slot
 from pypto.passes.draft import Draft, DraftBlock
 
-__all__ = ["Capacity", "Memory", "plan_slots", "round_up", "slot_bytes"]
+__all__ = ["NOTHING", "Capacity", "Keeping", "Memory", "plan_slots", "round_up", "slot_bytes"]
 
 BLOCK = 32  # bytes; every slot starts at a multiple
 REPEAT = 256  # bytes; Compare works on whole repeats of its operands
 LIBRARY_SCRATCH = 8192  # bytes; library functions cut their work to what they get
+
+
+@dataclass(frozen=True, slots=True)
+class Keeping:
+    """The tensors that one loop keeps on chip: where each lies, and how many bytes they take."""
+
+    slots: Mapping[Buffer, Slot]
+    bytes: int
+
+
+NOTHING = Keeping({}, 0)
 
 
 @dataclass(frozen=True, slots=True)
@@ -222,7 +235,7 @@ class _Planner:
         ``meeting``, where ``local`` begins, does not disturb."""
         if (slot.kind, slot.dtype.bytes) != (local.kind, local.dtype.bytes):
             return False
-        if slot.area in (Area.CONST, Area.HEAD, Area.TAIL):
+        if slot.area in (Area.CONST, Area.HEAD, Area.TAIL, Area.KEPT):
             return False
         if slot.area in (Area.IN, Area.OUT) and not self._same_step(slot, life):
             return False

@@ -7,7 +7,7 @@ to global memory needs what another one did before; loops are walked until nothi
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Set
 from dataclasses import dataclass, field, replace
 from typing import TypeAlias
 
@@ -18,6 +18,7 @@ from pypto.ir.tensor import Buffer, For, If, Kernel, LoadScalar, Simple, Stateme
 from pypto.ir.tile import Wait
 from pypto.passes.boxes import Touched
 from pypto.passes.fuse import fuse
+from pypto.passes.memory import NOTHING, Keeping
 from pypto.passes.stage import Stage
 from pypto.passes.touches import Scope, Touch, touch_of, touches_of
 
@@ -38,11 +39,13 @@ class Part:
 
 @dataclass(slots=True, eq=False)
 class Loop:
-    """Loops over ``body``; several are one range, shared by the cores."""
+    """Loops over ``body``; several are one range, shared by the cores. ``keeping``: what stays on
+    chip in it."""
 
     loops: tuple[For, ...]
     over_cores: bool
     body: list[Item]
+    keeping: Keeping = NOTHING
 
 
 @dataclass(slots=True, eq=False)
@@ -67,7 +70,22 @@ class Schedule:
 
     body: list[Item]
     private: frozenset[Buffer]
-    ranges: Ranges  # what is known of the kernel's variables
+    scope: Scope
+
+    @property
+    def ranges(self) -> Ranges:
+        """What is known of the kernel's variables."""
+        return self.scope.ranges
+
+    def shared_loops(self) -> list[Loop]:
+        """The loops that the cores share."""
+        return [loop for loop in _loops(self.body) if loop.over_cores]
+
+    def waited(self) -> list[Item]:
+        """The items with the waits that they need, when loops keep on chip what they say."""
+        kept = {m for loop in self.shared_loops() for m in loop.keeping.slots}
+        scalars = any(isinstance(item, Read) for item in _walk(self.body))
+        return _Waits(self.scope, self.private, kept, scalars).run(self.body)
 
 
 def schedule(kernel: Kernel, sizes: Sizes, same: Mapping[Buffer, Buffer]) -> Schedule:
@@ -75,8 +93,7 @@ def schedule(kernel: Kernel, sizes: Sizes, same: Mapping[Buffer, Buffer]) -> Sch
     conditions = [p.condition for p in kernel.preconditions]
     made = _Scheduler(sizes, dict(same), Scope.of(kernel.body, conditions))
     items = made.block(kernel.body, alone=False)
-    items = _Waits(made.scope, made.private).run(items)
-    return Schedule(items, frozenset(made.private), made.scope.ranges)
+    return Schedule(items, frozenset(made.private), made.scope)
 
 
 def stages_of(items: list[Item]) -> Iterator[Stage]:
@@ -253,11 +270,14 @@ class _Waits:
     """Inserts waits. ``alone``: in a loop that the cores share, where each waits for itself only.
 
     A core's own copies in are complete before it can store what depends on them, and vector
-    instructions run in order: where one core meets itself it waits only for what it has stored.
+    instructions run in order: where one core meets itself it waits only for what it has stored, and
+    for what its scalar unit has read.
     """
 
     scope: Scope
-    private: set[Buffer]
+    private: Set[Buffer]
+    kept: Set[Buffer]  # on chip: no access to it goes to global memory
+    scalars: bool  # whether the scalar unit reads anything
     alone: bool = False
 
     def run(self, items: list[Item]) -> list[Item]:
@@ -271,7 +291,7 @@ class _Waits:
                 out.append(item)
                 state.wait(item)
             elif isinstance(item, Part | Read):
-                touches = item.touches if isinstance(item, Part) else [item.touch]
+                touches = self._touches([item])
                 self._before(touches, state, out)
                 state.add(touches)
                 out.append(item)
@@ -286,6 +306,10 @@ class _Waits:
                 self._loop(item, state, out)
         return out
 
+    def _touches(self, items: list[Item]) -> list[Touch]:
+        """What ``items`` touch in global memory."""
+        return [touch for touch in _touches(items) if touch.memory not in self.kept]
+
     def _before(self, touches: list[Touch], state: _Open, out: list[Item]) -> None:
         """Wait if ``touches`` need what was done in ``state``."""
         if not self.alone and self._any_conflict(touches, state.cores, own=False):
@@ -298,19 +322,21 @@ class _Waits:
     def _any_conflict(self, touches: list[Touch], state: Touched, *, own: bool) -> bool:
         """Whether a touch meets an earlier one of the same core (``own``) or of another."""
         for new in touches:
-            for old in state.near(new, written=own or not new.writes):
+            for old in state.near(new, written=not new.writes or (own and not self.scalars)):
                 one_core = self.alone or (new.owner is not None and new.owner == old.owner)
+                if own and not (old.writes or old.scalar):
+                    continue
                 if one_core is own and self.scope.meet(new, old):
                     return True
         return False
 
     def _shared(self, item: Loop, state: _Open, out: list[Item]) -> None:
         """A loop that the cores share, as one step of all of them."""
-        touches = [replace(touch, owner=None) for touch in _touches(item.body)]
+        touches = [replace(touch, owner=None) for touch in self._touches(item.body)]
         touches = self._any(item, list(dict.fromkeys(touches)))
         self._before(touches, state, out)
-        inside = _Waits(self.scope, self.private, alone=True)
-        out.append(Loop(item.loops, True, inside._repeated(item)[0]))
+        inside = replace(self, alone=True)
+        out.append(replace(item, body=inside._repeated(item)[0]))
         state.add(touches)
 
     def _loop(self, item: Loop, state: _Open, out: list[Item]) -> None:
@@ -321,10 +347,10 @@ class _Waits:
         again = self._block(body, both)
         if _waits(again) > _waits(body):
             # Once before the loop, not in each iteration for what was done before the first.
-            self._before(list(_touches(body)), state, out)
+            self._before(self._touches(body), state, out)
         else:
             behind = both
-        out.append(Loop(item.loops, item.over_cores, body))
+        out.append(replace(item, body=body))
         state.cores.add(self._any(item, behind.cores.own()))
         state.core.add(self._any(item, behind.core.own()))
 

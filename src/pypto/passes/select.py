@@ -8,12 +8,14 @@ level of reductions; what a later pass needs is computed again.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from pypto.error import Diagnostic, DtypeError, Span
 from pypto.ir.dtype import DataType
 from pypto.ir.expr import Expr, apply, as_int, const
 from pypto.ir.sizes import Sizes
-from pypto.ir.tensor import Compute, Load, Store
-from pypto.ir.tile import Copy, Form, Instr, Kind, Local
+from pypto.ir.tensor import Buffer, Compute, Load, Store, root
+from pypto.ir.tile import Copy, Form, Instr, Kind, Local, Slot
 from pypto.ops.lowering import BITWISE, MASKS, REDUCE, SELECTS
 from pypto.passes.access import access_of
 from pypto.passes.draft import Draft, DraftBlock, DraftPhase
@@ -42,9 +44,11 @@ def lanes(dtype: DataType) -> int:
     return 256 // dtype.bytes
 
 
-def select(stage: Stage, layout: Layout, form: Form, sizes: Sizes) -> Draft:
-    """The blocks of ``stage`` in ``form``."""
-    return _Selector(stage, layout, form, sizes).run()
+def select(
+    stage: Stage, layout: Layout, form: Form, sizes: Sizes, kept: Mapping[Buffer, Slot]
+) -> Draft:
+    """The blocks of ``stage`` in ``form``. ``kept``: memory that is on chip, and where."""
+    return _Selector(stage, layout, form, sizes, kept).run()
 
 
 def _cast(dst: Local, src: Local, mode: str, span: Span) -> Instr:
@@ -71,8 +75,11 @@ def _no_spread(dtype: DataType, span: Span) -> DtypeError:
 
 
 class _Selector:
-    def __init__(self, stage: Stage, layout: Layout, form: Form, sizes: Sizes) -> None:
+    def __init__(
+        self, stage: Stage, layout: Layout, form: Form, sizes: Sizes, kept: Mapping[Buffer, Slot]
+    ) -> None:
         self.stage = stage
+        self.kept = kept
         self.sizes = sizes
         self.layout = layout
         self.form = form
@@ -208,7 +215,9 @@ class _Selector:
         if isinstance(statement, Load):
             local = self._keep(node, self._new(node), block)
             self.loaded.add(local)
-            block.loads.append(self._copy(local, node, statement))
+            local.slot = self.kept.get(root(statement.buffer))
+            copies = block.loads if local.slot is None else block.kept
+            copies.append(self._copy(local, node, statement))
         elif statement.op in REDUCE:
             self._reduce(node, statement, block)
         elif statement.op == "fill":
@@ -244,15 +253,50 @@ class _Selector:
 
     def _store(self, store: Store, node: Node, block: DraftBlock) -> None:
         local = self.local(node)
+        slot = self.kept.get(root(store.buffer))
+        if slot is not None:
+            if local.base.slot is slot and local.base in self.loaded:
+                return  # it is there
+            if not self._made_in(local, slot, node, block):
+                moved = Local(store.buffer.name, local.dtype, local.kind, slot)
+                block.instrs.append(
+                    Instr("keep", "Keep", moved, (local,), local.kind, store.span, in_place=False)
+                )
+                local = moved
+            block.kept.append(self._copy(local, node, store))
+            return
         shown = local.of is not None and self.homes[local.base] is not block
-        if local.base in self.loaded or shown or block is self.draft.tail:
-            # What was loaded, or made before the block, moves to the output queue's memory.
+        held = local.base in self.loaded or local.base.slot is not None
+        if held or shown or block is self.draft.tail:
+            # What was loaded, kept, or made before the block, moves to the output queue's memory.
             moved = Local(store.buffer.name, local.dtype, local.kind)
             block.instrs.append(
                 Instr("move", "DataCopy", moved, (local,), local.kind, store.span, in_place=False)
             )
             local = moved
         block.stores.append(self._copy(local, node, store))
+
+    def _made_in(self, local: Local, slot: Slot, node: Node, block: DraftBlock) -> bool:
+        """Give ``local`` the kept memory of ``slot`` if it can be made there: it is stored nowhere
+        else, and nothing needs what is there when it is made."""
+        stored = local.slot is not None or any(copy.local.base is local for copy in block.stores)
+        if (
+            stored
+            or local.of is not None
+            or sum(other is node for _, other in self.stage.stores) > 1
+        ):
+            return False
+        makers = [n for n, instr in enumerate(block.instrs) if instr.dst is local]
+        if len(makers) != 1:
+            return False
+        maker, later = block.instrs[makers[0]], block.instrs[makers[0] + 1 :]
+        if any(x.base.slot is slot for instr in later for x in (*instr.reads, *instr.writes)):
+            return False
+        held = [x for x in maker.reads if x.base.slot is slot]
+        if any(not maker.in_place or x.kind is not local.kind for x in held):
+            return False
+        local.slot = slot
+        return True
 
     def _fill(self, node: Node, use: Compute, block: DraftBlock) -> None:
         local = self._keep(node, self._new(node), block)

@@ -150,10 +150,12 @@ class _Forward:
                     out.append(statement)
             elif isinstance(statement, Store):
                 stored = self.renamed.get(statement.value, statement.value)
+                whole = self._whole(stored, statement)
+                memory, place = self.same[statement.buffer], _place(statement)
+                if whole and contents.get(memory, {}).get(place) is stored:
+                    continue  # it is there already
                 out.append(replace(statement, value=stored))
-                held = contents[self.same[statement.buffer]] = {}
-                if self._whole(stored, statement):
-                    held[_place(statement)] = stored
+                contents[memory] = {place: stored} if whole else {}
             else:
                 out.append(self._nested(statement))
                 for memory in written_in((statement,), self.same):

@@ -25,7 +25,7 @@ class Touch:
     """A box of ``buffer``, whose memory is that of ``memory``, read or written.
 
     ``owner``: says which core touches which element of it; two touches of one owner that meet do so
-    on one core. None: nothing is known.
+    on one core. None: nothing is known. ``scalar``: by the scalar unit.
     """
 
     memory: Buffer
@@ -34,6 +34,7 @@ class Touch:
     sizes: Shape
     writes: bool
     owner: object = None
+    scalar: bool = False
 
     @property
     def variables(self) -> set[Variable]:
@@ -45,7 +46,7 @@ def touch_of(access: Load | Store | LoadScalar, same: Mapping[Buffer, Buffer]) -
     memory = same.get(access.buffer, access.buffer)
     if isinstance(access, LoadScalar):
         ones = tuple(const(1) for _ in access.index)
-        return Touch(memory, access.buffer, access.index, ones, False)
+        return Touch(memory, access.buffer, access.index, ones, False, scalar=True)
     region = access.region
     writes = isinstance(access, Store)
     return Touch(memory, access.buffer, region.offsets, region.sizes, writes)
