@@ -100,6 +100,15 @@ CASES = {
         "a",
         dtype=torch.int32,
     ),
+    "comparisons and bits shown as numbers": Case(
+        "m = pypto.full([T, 1], -2.0, F32)\n"
+        "a = pypto.zeros(T, W)\n"
+        "for j in pypto.loop(3):\n"
+        f"    a[:] = pypto.where(pypto.gt({BLOCK}, m), a + j, pypto.abs(a) - {BLOCK})\n"
+        "    m[:] = pypto.where(pypto.isfinite(m), m + 1, m)\n"
+        "o[i * T : (i + 1) * T, :] = pypto.where(pypto.eq(a, m), m, a)",
+        "m a x",
+    ),
     "an element that the scalar unit reads": Case(
         "a = pypto.full([T, W], 2, I32)\n"
         "for j in pypto.loop(3):\n"

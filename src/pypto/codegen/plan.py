@@ -146,8 +146,9 @@ class PlanWriter:
         groups: list[tuple[str, list[str]]] = []
         views: dict[str, str] = {}  # of kept memory: the first local that is there
         for local in locals_:
-            place, name = self._place(local.base), self.names[local]
+            name = self.names[local]
             if local.base in self.kept:
+                place = self._place(local.base)
                 first = views.setdefault(place, name)
                 place = place if first == name else first
                 place += "" if local.of is None else f".ReinterpretCast<{local.dtype.cpp}>()"
