@@ -130,3 +130,24 @@ def test_an_element_where_an_operation_takes_a_tensor(shop: Workshop) -> None:
     made = shop.ir(body("o[2:3] = pypto.exp(x[1])"))
     assert "%0 = load x[1:+1] axes (-)" in made
     assert "%1 = exp %0" in made
+
+
+@pytest.mark.parametrize("line", ["o[n:] = x[:1]", "o[x.shape[0]:] = x[:1]", "o[n:n + 3] = x[:1]"])
+def test_a_row_that_there_may_be_is_repeated(line: str) -> None:
+    """A tensor without rows gives none; with rows its first one goes everywhere."""
+    text = f"""
+        N = pypto.frontend.dynamic("N")
+        def k(x: T([N, 3], FP32), o: T([N, 3], FP32), n: int):
+            {line}
+        """
+    for size in (0, 1, 4):
+        for n in (0, 2, 7):
+            agree(text, count(size, 3), count(size, 3) * 10, n)
+
+
+def test_a_slice_with_a_fixed_end_takes_as_many_rows_as_it_says() -> None:
+    text = """
+        def k(x: T([pypto.DYNAMIC, 3], FP32), o: T([pypto.DYNAMIC, 3], FP32)):
+            o[:2] = x
+        """
+    agree(text, count(2, 3), count(4, 3) * 10)

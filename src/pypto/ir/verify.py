@@ -10,8 +10,7 @@ from collections.abc import Iterable
 from typing import NoReturn
 
 from pypto.error import Diagnostic, PyptoGeneralError, Span
-from pypto.ir.expr import Apply, Expr, Variable, apply, as_int, symbols_of, variables_of
-from pypto.ir.ranges import Ranges
+from pypto.ir.expr import Apply, Expr, Variable, as_int, symbols_of, variables_of
 from pypto.ir.tensor import (
     Axes,
     Buffer,
@@ -50,7 +49,6 @@ class _TensorCheck:
         self.ids: set[int] = set()
         self.numbers: set[int] = set()  # of variables
         self.written: set[Buffer] = set()
-        self.ranges = Ranges()  # what loops and branches around the place say
 
     def run(self) -> None:
         for condition in self.kernel.preconditions:
@@ -104,10 +102,7 @@ class _TensorCheck:
         for buffer in loop.locals:
             if buffer.param is not None:
                 _defect(f"{buffer} is no local tensor", loop.span)
-        around = self.ranges
-        self.ranges = around.enter(loop.index, loop.start, loop.stop, loop.step)
         self._body(loop.body, [(c.next, loop.span) for c in carried], loop.locals)
-        self.ranges = around
         self.variables = outer
         for one in carried:
             if one.next.kind != one.result.kind or one.initial.kind != one.result.kind:
@@ -118,12 +113,8 @@ class _TensorCheck:
         self._scalar(branch.condition, branch.span)
         if branch.condition.kind != "bool":
             _defect(f"the condition {branch.condition} is no truth value", branch.span)
-        around = self.ranges
-        self.ranges = around.assume(branch.condition)
         self._body(branch.then, [(m.then, branch.span) for m in branch.merges])
-        self.ranges = around.assume(apply("not", branch.condition))
         self._body(branch.other, [(m.other, branch.span) for m in branch.merges])
-        self.ranges = around
         for merge in branch.merges:
             if not merge.then.kind == merge.other.kind == merge.result.kind:
                 _defect(f"{merge.result} has two kinds", branch.span)
@@ -163,12 +154,11 @@ class _TensorCheck:
         wanted = sizes[len(sizes) - value.rank :]
         if value.rank > len(sizes) or not all(
             as_int(have) == 1
-            or self.equal(have, want)
-            or have in _cut_to(want)
-            or self.ranges.at_most(want, have)
+            or any(self.equal(have, part) for part in (want, *_cut_to(want)))
+            or (as_int(shape) == 1 and (as_int(want) == 0 or have in _factors(want)))
             or variables_of(want)
             or variables_of(have)
-            for have, want in zip(value.sizes, wanted, strict=True)
+            for shape, have, want in zip(value.shape, value.sizes, wanted, strict=True)
         ):
             _defect(f"{store.value}: {value} does not fit a region of {store.buffer}", store.span)
         self.written.add(root(store.buffer))
@@ -254,6 +244,13 @@ def _cut_to(size: Expr) -> tuple[Expr, ...]:
     if not (isinstance(size, Apply) and size.op == "min"):
         return (size,)
     return tuple(part for argument in size.args for part in (argument, *_cut_to(argument)))
+
+
+def _factors(size: Expr) -> tuple[Expr, ...]:
+    """What ``size`` is the product of: a row is written as often as there is one."""
+    if not (isinstance(size, Apply) and size.op == "mul"):
+        return (size,)
+    return tuple(part for argument in size.args for part in _factors(argument))
 
 
 class _Equalities:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 
-from pypto.ir.expr import Expr, Variable, variables_of
+from pypto.ir.expr import Expr, Variable, const, variables_of
 from pypto.ir.tensor import (
     Buffer,
     For,
@@ -32,6 +32,11 @@ def written_in(body: tuple[Statement, ...], same: Mapping[Buffer, Buffer]) -> se
 def read_in(body: tuple[Statement, ...], same: Mapping[Buffer, Buffer]) -> set[Buffer]:
     """Memory that ``body`` or what is in it reads."""
     return {same[s.buffer] for s in walk(body) if isinstance(s, Load | LoadScalar)}
+
+
+def _writes_nothing(store: Store) -> bool:
+    """A region without elements, of a tensor that has some: ``o[2:2] = ...``."""
+    return const(0) in store.region.sizes and const(0) not in store.buffer.type.shape
 
 
 def eliminate_dead(kernel: Kernel, same: Mapping[Buffer, Buffer]) -> Kernel:
@@ -71,7 +76,7 @@ class _Backward:
             return self._if(statement, overwritten)
         if isinstance(statement, Store):
             memory = self.same[statement.buffer]
-            if memory in overwritten:
+            if memory in overwritten or _writes_nothing(statement):
                 return None
             if root(statement.buffer).param is None and memory not in self.loaded:
                 return None
