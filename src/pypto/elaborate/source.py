@@ -21,7 +21,7 @@ from importlib.machinery import SourceFileLoader
 from typing import Any, NoReturn
 
 from pypto.elaborate.names import normal
-from pypto.error import Diagnostic, FeTypeError, ParserError, SourceText
+from pypto.error import Diagnostic, FeTypeError, ParserError, SourceText, shown_file
 
 __all__ = ["KernelSource", "plain_function", "token_digest"]
 
@@ -126,9 +126,20 @@ def plain_function(target: object) -> types.FunctionType:
     problem = _why_not_a_kernel(target)
     if problem is not None:
         message, help = problem
-        raise FeTypeError([Diagnostic(FeTypeError, "F00001", message, help=help)])
+        raise FeTypeError(
+            [Diagnostic(FeTypeError, "F00001", message, help=help, notes=_definition(target))]
+        )
     assert isinstance(target, types.FunctionType)
     return target
+
+
+def _definition(target: Any) -> tuple[str, ...]:
+    """Where the function is defined that ``target`` is made of; nothing for other objects."""
+    function = getattr(target, "__func__", None) or getattr(target, "func", None) or target
+    if not isinstance(function, types.FunctionType):
+        return ()
+    code = function.__code__
+    return (f"defined at {shown_file(code.co_filename)}:{code.co_firstlineno}",)
 
 
 def _why_not_a_kernel(target: object) -> tuple[str, str] | None:
