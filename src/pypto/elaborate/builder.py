@@ -6,13 +6,14 @@ import functools
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from typing import NoReturn
 
-from pypto.elaborate.blocks import Block, Draft, OpenFor, OpenIf, Turn, finish
+from pypto.elaborate.blocks import Block, Draft, OpenFor, OpenIf, finish
 from pypto.elaborate.conditions import implying, negated, simplest
 from pypto.elaborate.copies import Copies
-from pypto.elaborate.diagnostics import refuse
+from pypto.elaborate.diagnostics import OverLimit, refuse
 from pypto.elaborate.values import Part, Tensor
-from pypto.error import DtypeError, FeValueError, ShapeError, Span
+from pypto.error import DtypeError, ShapeError, Span
 from pypto.ir.bounds import upper_bound
 from pypto.ir.dtype import DataType, stored_dtypes
 from pypto.ir.expr import Expr, Kind, Variable, apply, as_int, const, variables_of
@@ -60,10 +61,11 @@ def _holding(buffer: Buffer, value: Value) -> Part:
 _TRUE = const(True)
 _ZERO = const(0)
 
-_ASKED = "every call is asked, since only the running kernel knows whether it gets here"
-
 MAX_STATEMENTS = 10_000
 """Operations, loads and stores of one kernel; a C++ compiler needs some 5 ms for each."""
+
+MAX_COPIES = 4 * MAX_STATEMENTS
+"""Loads, stores and operations together."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -91,13 +93,15 @@ class Builder:
     loaded: list[dict[Buffer, Value]] = field(default_factory=lambda: [{}])
     memory: dict[Buffer, int] = field(default_factory=dict)
     names: set[str] = field(default_factory=set)  # of local tensors and variables
+    numbers: dict[str, int] = field(default_factory=dict)  # the last one behind each name
     held: dict[Value, list[tuple[Buffer, Block]]] = field(default_factory=dict)  # see `kept`
     made: dict[Value, Block] = field(default_factory=dict)
     count: int = 0  # values
     variables: int = 0
-    loops: dict[Expr, Turn] = field(default_factory=dict)  # those being read, by index
+    loops: dict[Variable, OpenFor] = field(default_factory=dict)  # by their indices
     origins: dict[Variable, tuple[str, Span]] = field(default_factory=dict)
     statements: int = 0
+    appended: int = 0
     copies: Copies = field(init=False)
 
     def __post_init__(self) -> None:
@@ -112,8 +116,8 @@ class Builder:
 
     @contextmanager
     def inside(self, block: Block) -> Iterator[None]:
-        """Append to ``block``."""
-        outer = self.block
+        """Append to ``block``; a tile that is set there ends with it."""
+        outer, tile = self.block, (self.tile, self.tile_span)
         # What was loaded before a loop may be overwritten by an iteration before this one.
         known = {} if block.locals is not outer.locals else dict(self.loaded[-1])
         self.block = block
@@ -123,6 +127,7 @@ class Builder:
         finally:
             self.loaded.pop()
             self.block = outer
+            self.tile, self.tile_span = tile
 
     def nested(self, ranges: Ranges, reached: Expr, *, loop: bool) -> Block:
         """A block inside the one that is open; a loop's has local tensors of its own."""
@@ -134,6 +139,9 @@ class Builder:
 
     def append(self, statement: Draft) -> None:
         self.block.body.append(statement)
+        self.appended += 1
+        if self.appended > MAX_COPIES:
+            self._too_long(f"{MAX_COPIES} loads and stores", statement.span)
         if isinstance(statement, OpenFor | OpenIf):
             statement.closed = self.copies.time
 
@@ -172,10 +180,11 @@ class Builder:
 
     def label(self, name: str) -> str:
         """``name``, or the next free one like it, for a variable or local tensor."""
-        label, number = name, 1
+        label, number = name, self.numbers.get(name, 1)
         while label in self.names:
             number += 1
             label = f"{name}_{number}"
+        self.numbers[name] = number
         self.names.add(label)
         return label
 
@@ -353,16 +362,18 @@ class Builder:
     ) -> Value:
         self.statements += 1
         if self.statements > MAX_STATEMENTS:
-            refuse(
-                FeValueError,
-                f"a kernel of more than {MAX_STATEMENTS} operations takes too long to compile",
-                span,
-                help="a loop over range(...) is unrolled: every step adds its operations; use "
-                "fewer steps, or several kernels",
-            )
+            self._too_long(f"{MAX_STATEMENTS} operations", span)
         result = self.value(type, name)
         self.append(Compute(result, op, args, attrs, self.tile, span, self.tile_span))
         return result
+
+    def _too_long(self, what: str, span: Span) -> NoReturn:
+        raise OverLimit(
+            f"a kernel of more than {what} takes too long to compile",
+            span,
+            "a loop over range(...) is unrolled: every step adds its operations; use fewer steps, "
+            "or several kernels",
+        )
 
     def require(
         self,
@@ -375,8 +386,7 @@ class Builder:
         """Make ``condition`` a precondition of every call that gets here; the same one counts once.
 
         Of the way here counts what is known at launch: a call that runs a loop or takes a branch
-        only because of elements must meet the condition, too, since a running kernel refuses
-        nothing; the message then says so. ``values``: those whose sizes it
+        only because of elements must meet the condition, too. ``values``: those whose sizes it
         compares; what was made in front of a branch has no other sizes inside. ``block``: here,
         the block that is open or one around it.
         """
@@ -390,12 +400,9 @@ class Builder:
                 got=str(simplest(condition)),
                 help="use slices of constant length: x[i * T : (i + 1) * T]",
             )
-        here = block or self.block
-        block = here.choice
+        block = (block or self.block).choice
         while block.outer is not None and not all(self.made[v].within(block) for v in values):
             block = block.outer.choice
-        if any(variables_of(one.reached) for one in here.chain() if not block.within(one)):
-            message = f"{message}; {_ASKED}"
         for one in conditions:
             self._require(block, one, message, span)
 

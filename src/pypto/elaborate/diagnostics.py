@@ -6,9 +6,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import NoReturn
 
-from pypto.error import Diagnostic, PyptoError, Span
+from pypto.error import Diagnostic, FeValueError, PyptoError, Span
 
-__all__ = ["Collector", "Decide", "NeedValue", "Poisoned", "TooMany", "refuse"]
+__all__ = ["Collector", "Decide", "NeedValue", "OverLimit", "Poisoned", "TooMany", "refuse"]
 
 
 class Poisoned(Exception):
@@ -53,6 +53,15 @@ MAX_DIAGNOSTICS = 100
 
 class TooMany(Exception):
     """Enough errors are collected: stop looking for more."""
+
+
+class OverLimit(Exception):
+    """The kernel is longer than kernels may be: report it once, and leave the loops and calls."""
+
+    def __init__(self, message: str, span: Span, help: str) -> None:
+        code = FeValueError.default_code
+        self.diagnostic = Diagnostic(FeValueError, code, message, span, help=help)
+        super().__init__(message)
 
 
 @dataclass(slots=True)

@@ -7,7 +7,8 @@ that each chapter of the language stands in a module of its own.
 from __future__ import annotations
 
 import types
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any, NoReturn
 
@@ -19,17 +20,18 @@ from pypto.elaborate import values as v
 from pypto.elaborate.advice import value_request
 from pypto.elaborate.builder import Builder
 from pypto.elaborate.captures import CapturedRead, Path, Unreadable
-from pypto.elaborate.diagnostics import Collector, NeedValue, Poisoned, refuse
+from pypto.elaborate.diagnostics import Collector, NeedValue, OverLimit, Poisoned, refuse
 from pypto.elaborate.digests import Undigestible, digest
 from pypto.elaborate.names import normal
 from pypto.elaborate.parse import ParsedFunction
 from pypto.elaborate.values import Item, Known, Scalar
-from pypto.error import FeNotImplementedError, FeTypeError, FeValueError, Span
+from pypto.error import FeNotImplementedError, FeTypeError, Span
 from pypto.ir.expr import Symbol, symbols_of, variables_of
 from pypto.ir.tensor import Buffer, Value
 from pypto.language.symbolic import SymbolicScalar
 
 __all__ = [
+    "REGION",
     "Argument",
     "Call",
     "Context",
@@ -44,6 +46,9 @@ __all__ = [
 
 MAX_STEPS = 100_000
 """Iterations of unrolled loops and calls of functions in one kernel."""
+
+REGION = 20
+"""Steps of an unrolled loop that take as long as a loop or branch of the running kernel."""
 
 _NOTES = 3  # calls that are shown at each end of a long chain
 
@@ -86,16 +91,25 @@ class Context:
     rebindings: list[Rebinding] = field(default_factory=list)
     replaced: dict[Value, Replaced] = field(default_factory=dict)
     axes: dict[str, Symbol] = field(default_factory=dict)  # named dynamic axes
-    steps: int = 0  # iterations of unrolled loops, and calls of functions
+    steps: int = 0  # iterations of unrolled loops, calls of functions, run-time regions
     active: dict[object, list[Path]] = field(default_factory=dict)  # calls: function -> origins
     fixed: list[dict[int, Item]] = field(default_factory=list)  # see `mutation`, by region
-    nonlocals: dict[types.FunctionType, frozenset[str]] = field(default_factory=dict)
-    regions: list[Frame] = field(default_factory=list)  # whose run-time regions are being read
     endless: set[object] = field(default_factory=set)  # functions that call themselves too deeply
     loops: int = 0  # run-time loops so far
     decided: Mapping[tuple[object, ...], str] = field(default_factory=dict)  # see `carrying`
     printed: list[str] = field(default_factory=list)  # what print(...) wrote
+    unrolling: int = 0  # loops around what is evaluated now
+    over_limit: bool = False  # a limit has been reported
     skipped: Span | None = None  # the first statement that was left out because of an error
+
+    @contextmanager
+    def unrolled(self) -> Iterator[None]:
+        """The iterations of an unrolled loop."""
+        self.unrolling += 1
+        try:
+            yield
+        finally:
+            self.unrolling -= 1
 
     def label(self, function: types.FunctionType) -> str:
         """A name for ``function`` that no other function of this kernel has."""
@@ -124,7 +138,6 @@ class Frame:
     own: frozenset[str] = frozenset()  # the names that a nested scope sets
     function: cst.FunctionDef | cst.Lambda | None = None  # the nested function; None in others
     comprehension: bool = False  # a scope of its own in the function of ``enclosing``
-    lent: dict[str, Frame] = field(default_factory=dict)  # names that a call has: see `closures`
     failed: bool = False  # a statement of it was left out because of an error
     lost_return: bool = False  # one that holds a return statement was
 
@@ -171,15 +184,6 @@ class Frame:
         return tuple(notes)
 
     # --- names ---
-
-    def scope_of(self, name: str) -> Frame:
-        """The scope that has ``name`` now: the innermost one that sets it, or the outermost."""
-        scope = self
-        while scope.enclosing is not None and name not in scope.own:
-            scope = scope.enclosing
-        while name in scope.lent:
-            scope = scope.lent[name]
-        return scope
 
     def lookup(self, name: str, span: Span) -> Item:
         """The value of the local ``name``, which has one; ``span`` is where it is read."""
@@ -297,10 +301,11 @@ class Frame:
         """One more step of an unrolled loop, or call; refused when there are too many."""
         self.context.steps += steps
         if self.context.steps > MAX_STEPS:
-            refuse(
-                FeValueError, f"unrolled loops and calls take more than {MAX_STEPS} steps", span,
-                help="use fewer steps: every step becomes statements of the kernel",
-            )  # fmt: skip
+            raise OverLimit(
+                f"unrolled loops and calls take more than {MAX_STEPS} steps",
+                span,
+                "use fewer steps: every step becomes statements of the kernel",
+            )
 
     # --- captured values ---
 

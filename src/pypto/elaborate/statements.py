@@ -20,13 +20,14 @@ from pypto.elaborate.assignments import (
     assignment,
 )
 from pypto.elaborate.augmented import augmented_assignment
-from pypto.elaborate.branches import repeat, run_branch, unless
-from pypto.elaborate.closures import define, nonlocal_names, refuse_outer
-from pypto.elaborate.contexts import with_statement
+from pypto.elaborate.branches import run_branch, unless
+from pypto.elaborate.closures import define
 from pypto.elaborate.deletions import delete
-from pypto.elaborate.diagnostics import Poisoned, refuse
+from pypto.elaborate.diagnostics import OverLimit, Poisoned, refuse
+from pypto.elaborate.endless import check_change_of, deciding
 from pypto.elaborate.exits import (
     BREAK,
+    CONTINUE,
     RETURN,
     BreakSignal,
     ContinueSignal,
@@ -74,6 +75,12 @@ def execute(frame: Frame, node: cst.CSTNode) -> None:
         frame.context.skipped = frame.context.skipped or frame.span(node)
     except PyptoError as error:
         _collect(frame, node, error.diagnostics)
+    except OverLimit as limit:
+        if not frame.context.over_limit:
+            frame.context.over_limit = True
+            _collect(frame, node, (limit.diagnostic,))
+        if frame.context.unrolling or frame.caller is not None:
+            raise  # what is around it would only go on
     except RecursionError:
         message = "this statement is nested too deeply"
         help = "split it into several statements"
@@ -224,7 +231,6 @@ def _for(frame: Frame, node: cst.For) -> None:
     span = frame.span(node.iter)
     if isinstance(iterated, v.Loop):
         names = [name for name, target in _targets(node) if isinstance(target, cst.Name)]
-        names += sorted(nonlocal_names(frame) & frame.locals.keys())
         away = run_loop(frame, node, iterated, names, lambda: execute(frame, node.body))
         _otherwise(frame, node, away)
         return
@@ -263,11 +269,22 @@ def _turn(frame: Frame, node: cst.For, item: Item, span: Span) -> None:
 def _unroll(frame: Frame, node: cst.For | cst.While, turns: Iterator[Callable[[], None]]) -> None:
     """Run the iterations of a loop one by one until control leaves it."""
     span = frame.span(node)
-    with loop_flags(frame):
-        try:
-            repeat(frame, span, turns)
-        except BreakSignal:
-            return
+    with loop_flags(frame), frame.context.unrolled():
+        for turn in turns:
+            away = left(frame, span, BREAK, RETURN)
+            try:
+                if away is None:
+                    turn()
+                else:
+                    unless(frame, away, span, turn)
+            except BreakSignal:
+                return
+            except (ContinueSignal, LeftSignal):
+                pass
+            frame.locals.pop(CONTINUE, None)
+            away = left(frame, span, BREAK, RETURN)
+            if isinstance(away, Const):
+                break
         away = left(frame, span, BREAK, RETURN)
         for name, item in frame.locals.items():
             if is_partial(item):
@@ -297,7 +314,10 @@ def _while(frame: Frame, node: cst.While) -> None:
     def turns() -> Iterator[Callable[[], None]]:
         while _holds(frame, node.test):
             frame.count(span)
+            before = deciding(frame, node)
             yield lambda: execute(frame, node.body)
+            if before is not None:
+                check_change_of(frame, node, before)
 
     _unroll(frame, node, turns())
 
@@ -338,16 +358,6 @@ def _expression(frame: Frame, node: cst.Expr) -> None:
     frame.evaluate(node.value)
 
 
-def _nonlocal(frame: Frame, node: cst.Nonlocal) -> None:
-    """What it means is in calls of the function that it stands in."""
-    if frame.enclosing is None:
-        refuse_outer(identifier(node.names[0].name), frame.span(node))
-
-
-def _with(frame: Frame, node: cst.With) -> None:
-    with_statement(frame, node, lambda: execute(frame, node.body))
-
-
 def _pass(frame: Frame, node: cst.Pass) -> None:
     return None
 
@@ -364,11 +374,9 @@ STATEMENTS: dict[type, Execute] = {
     cst.For: _for,
     cst.FunctionDef: define,
     cst.If: _if,
-    cst.Nonlocal: _nonlocal,
     cst.Pass: _pass,
     cst.Raise: raise_statement,
     cst.Return: _return,
     cst.While: _while,
-    cst.With: _with,
 }
 """Every supported statement; blocks and lines are walked by :func:`execute` itself."""

@@ -40,7 +40,6 @@ __all__ = [
     "Scalar",
     "Sequence",
     "Set",
-    "Super",
     "Tensor",
     "View",
     "describe",
@@ -223,15 +222,6 @@ class Instance:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Super:
-    """``super()``: ``receiver``, of class ``order``, as the classes behind ``after`` see it."""
-
-    after: type
-    order: Known
-    receiver: Item
-
-
-@dataclass(frozen=True, slots=True, eq=False)
 class Poison:
     """The value of something that an error has been reported for."""
 
@@ -256,7 +246,6 @@ Item: TypeAlias = (
     | Bound
     | Partial
     | Instance
-    | Super
     | Poison
 )
 
@@ -326,6 +315,4 @@ def describe(item: Item) -> str:
         return "a functools.partial"
     if isinstance(item, Instance):
         return f"an object of the class {item.cls.__name__}"
-    if isinstance(item, Super):
-        return "super()"
     return f"the method {item.name}" if isinstance(item, Method) else "an unknown value"

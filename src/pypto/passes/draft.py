@@ -17,7 +17,6 @@ class DraftBlock:
     loads: list[Copy] = field(default_factory=list)
     instrs: list[Instr] = field(default_factory=list)
     stores: list[Copy] = field(default_factory=list)
-    kept: list[Copy] = field(default_factory=list)
 
 
 @dataclass(slots=True)

@@ -26,22 +26,13 @@ from pypto.ir.tile import (
     walk_nodes,
 )
 from pypto.passes.access import row_strides
-from pypto.passes.memory import NOTHING, Keeping
 from pypto.passes.plan import Terms, launch_bound, plan_stage
 from pypto.passes.schedule import Branch, Item, Loop, Part, Read
 from pypto.passes.stage import Stage
 
-__all__ = ["Planned", "Planner"]
+__all__ = ["Planner"]
 
 _LESS = 0.9  # of the budget, each time that the stages together do not fit
-
-
-@dataclass(frozen=True, slots=True)
-class Planned:
-    """The nodes of a program, and the memory that stages of a loop or branch share."""
-
-    body: tuple[TileNode, ...]
-    shared: tuple[Shared, ...]
 
 
 @dataclass(slots=True)
@@ -53,9 +44,8 @@ class Planner:
     written: frozenset[Buffer]  # memory that the kernel writes
     shared: list[Shared] = field(default_factory=list)
     trips: tuple[Expr, ...] = ()  # of the loops around, roughly
-    keeping: Keeping = NOTHING  # what the loop around keeps on chip
 
-    def plan(self, items: list[Item]) -> Planned:
+    def nodes(self, items: list[Item]) -> tuple[TileNode, ...]:
         """The items of a kernel as nodes of its program."""
         out: list[TileNode] = []
         for item in items:
@@ -63,7 +53,7 @@ class Planner:
                 out.append(self._together(item))
             else:
                 out.append(self._node(item, None, self.terms.budget))
-        return Planned(tuple(out), tuple(self.shared))
+        return tuple(out)
 
     def _together(self, item: Loop | Branch) -> TileNode:
         """A loop or branch whose stages share memory."""
@@ -82,9 +72,7 @@ class Planner:
         if isinstance(item, Wait):
             return item
         if isinstance(item, Part):
-            terms = replace(
-                self.terms, unit=self.units[item.stage], budget=budget, keeping=self.keeping
-            )
+            terms = replace(self.terms, unit=self.units[item.stage], budget=budget)
             made = plan_stage(item.stage, terms)
             elements = product_of((*self.trips, made.elements))
             return replace(made, alone=item.alone, shared=shared, elements=elements)
@@ -97,12 +85,10 @@ class Planner:
             )
             branch = item.branch
             return TileBranch(branch.condition, then, other, branch.merges, branch.span)
-        around, outside, ranges = self.trips, self.keeping, tuple(map(_range, item.loops))
+        around, ranges = self.trips, tuple(map(_range, item.loops))
         self.trips = (*around, *(launch_bound(r.trips, self.terms) for r in ranges))
-        if item.over_cores:
-            self.keeping = item.keeping
         body = tuple(self._node(one, shared, budget) for one in item.body)
-        self.trips, self.keeping = around, outside
+        self.trips = around
         first = item.loops[0]
         return TileLoop(
             ranges, body, item.over_cores, first.span, first.carried,
@@ -144,7 +130,7 @@ def _shared(node: TileNode) -> Shared | None:
 
 @dataclass(slots=True)
 class _Vector:
-    """Waits between stages whose vector instructions use the same memory, scratch or kept."""
+    """Waits between stages whose vector instructions use the same scratch memory."""
 
     used: bool = False  # by instructions since the last wait
 
@@ -158,7 +144,7 @@ class _Vector:
             if isinstance(node, Wait):
                 self.used = False
             elif isinstance(node, TileStage):
-                scratch = any(plan.areas.keys() & {Area.CALC, Area.KEPT} for plan in node.plans)
+                scratch = any(Area.CALC in plan.areas for plan in node.plans)
                 if scratch and self.used:
                     out.append(Wait.VECTOR)
                 self.used |= scratch
