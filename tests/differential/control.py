@@ -58,6 +58,10 @@ class Control(Statements):
         if self.one_in(8):
             self.use("name of a loop")
             head = f'{head[:-1]}, name="{self.name("loop")}")'
+        if self.one_in(6):
+            self.use("loop with factors")
+            factors = self.chooser.choose(["[2]", "[4, 2]", "[3]"])
+            head = f"{head[:-1]}, unroll_list={factors})"
         self.line(f"for {index} in {head}:")
         with self.loop(index) as made:
             self.numbers.append(Number(index, low=low, high=high, level=self.level))
@@ -212,6 +216,7 @@ class Control(Statements):
             # Another size in each specialisation of the body.
             self.cuts.append(Cut(key, text, Axis(f"{key}[{text}]"), "tile"))
             self.body(2)
+            self.jump(made)
             if self.one_in(2):
                 inner = self.name("j")
                 self.use("python loop over range")

@@ -22,7 +22,7 @@ KINDS = (
     "loop with constant bounds", "loop with dynamic bounds", "loop with a step", "nested loop",
     "loop with a negative step", "loop bounded by a parameter", "loop bounded by an element",
     "loop bounded by an outer index", "loop over tiles", "loop over rows",
-    "loop_unroll", "name of a loop",
+    "loop_unroll", "name of a loop", "loop with factors",
     "break", "continue", "index behind its loop", "break in a Python loop",
     "continue in a Python loop", "python loop over range", "python loop over tensors", "while",
     "if", "elif", "condition on an index", "condition on a size", "condition on a parameter",

@@ -151,19 +151,25 @@ class Index(int):
 def _loop(*bounds: int, **_: Any) -> Iterator[Index]:
     steps = range(*bounds)
     for number, value in enumerate(steps):
-        index = Index(value)
-        index.first, index.last = number == 0, number == len(steps) - 1
-        yield index
+        yield _index(value, number == 0, number == len(steps) - 1)
+
+
+def _index(value: int, first: bool, last: bool) -> Index:
+    index = Index(value)
+    index.first, index.last = first, last
+    return index
 
 
 def _loop_unroll(
     *bounds: int, unroll_list: Sequence[int] = (1,), **_: Any
-) -> Iterator[tuple[int, int]]:
-    steps = range(*bounds)
+) -> Iterator[tuple[Index, int]]:
+    steps = left = range(*bounds)
     for factor in sorted({*unroll_list, 1}, reverse=True):
-        whole = len(steps) // factor * factor
-        yield from ((i, factor) for i in steps[:whole:factor])
-        steps = steps[whole:]
+        whole = len(left) // factor * factor
+        for i in left[:whole:factor]:
+            behind = steps.index(i) + factor
+            yield _index(i, i == steps[0], behind == len(steps)), factor
+        left = left[whole:]
 
 
 def _tensor(shape: Sequence[int], dtype: pypto.DataType, *_: Any, **__: Any) -> Tensor:

@@ -222,3 +222,78 @@ def test_memory_of_a_size_that_only_the_kernel_knows(shop: Workshop) -> None:
                 o[0] = t[1]"""
     assert "    local t: fp32[8,4]" in shop.ir(kernel(text))
     agree(kernel(text), *values())
+
+
+EXCLUSIVE = {
+    "two sides of a branch": """
+        p = x[0:2] if n > 1 else y[0:2]
+        if n > 2:
+            x[0] = 5
+        else:
+            o[:2] = p""",
+    "sides of sides": """
+        p = x[0:2] if n > 1 else y[0:2]
+        if q[0] > 2:
+            if q[1] > 2:
+                x[0] = 5
+            o[0] = 1
+        elif q[2] > 1:
+            for i in pypto.loop(2):
+                o[i : i + 2] = p""",
+    "of each iteration": """
+        for i in pypto.loop(3):
+            p = x[i : i + 2] if q[i] > 1 else y[0:2]
+            if q[i] > 2:
+                x[0] = 5
+            else:
+                o[i : i + 2] = p""",
+}
+
+
+@pytest.mark.parametrize("name", EXCLUSIVE)
+def test_a_write_and_a_use_on_different_sides(name: str) -> None:
+    for n in (0, 2, 3):
+        agree(kernel(EXCLUSIVE[name]), *values(n))
+
+
+STILL_STALE = {
+    "a copy from before the loop": """
+        p = x[0:2] if n > 1 else y[0:2]
+        for i in pypto.loop(3):
+            if q[i] > 2:
+                x[0] = 5
+            else:
+                o[i : i + 2] = p""",
+    "the use comes first": """
+        p = x[0:2] if n > 1 else y[0:2]
+        for i in pypto.loop(3):
+            if q[i] > 2:
+                o[i : i + 2] = p
+            else:
+                x[0] = 5""",
+    "behind the branch": """
+        p = x[0:2] if n > 1 else y[0:2]
+        if n > 2:
+            x[0] = 5
+        else:
+            o[:2] = 3
+        o[:2] = p""",
+}
+
+
+@pytest.mark.parametrize("name", STILL_STALE)
+def test_sides_that_both_run(shop: Workshop, name: str) -> None:
+    assert "may be a part of 'x', which was written since" in shop.message(
+        kernel(STILL_STALE[name])
+    )
+
+
+def test_what_only_the_running_kernel_reaches_is_asked_of_every_call(shop: Workshop) -> None:
+    text = """
+        if {condition}:
+            o[:] = x + y"""
+    asked = "every call is asked, since only the running kernel knows whether it gets here"
+    for condition, told in (("x[0, 0] > 1", True), ("x.shape[0] > 1", False)):
+        made = shop.run(kernel(text.format(condition=condition), DYNAMIC)).kernel
+        messages = [p.message for p in made.preconditions]
+        assert messages and all((asked in message) is told for message in messages)

@@ -102,8 +102,6 @@ def test_a_loop_for_each_factor() -> None:
                     o[i + 2 * j] = k
                 c += k
             o += c
-            for i in pypto.loop(4, unroll_list=[2]):
-                o[i] = i
         """
     for size in (0, 1, 2, 8, 14, 17, 23, 32):
         agree(text, count(size), count(32))
@@ -220,15 +218,3 @@ def test_a_step_that_may_be_zero_is_a_precondition(shop: Workshop) -> None:
                 o[:] = x * i
         """)
     assert "require s != 0" in made
-
-
-def test_a_tile_ends_with_the_loop(shop: Workshop) -> None:
-    made = shop.ir("""
-        def k(x: T([8], FP32), o: T([8], FP32)):
-            pypto.set_vec_tile_shapes(8)
-            for i in pypto.loop(8):
-                pypto.set_vec_tile_shapes(16)
-                o[:] = x * i
-            o[:] = o + 1
-        """)
-    assert made.count("tile (16)") == made.count("tile (8)") == 1

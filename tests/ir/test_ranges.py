@@ -80,6 +80,11 @@ PROVED = [
     (((I, n - 1, -1, -1),), n - i - 1),
     (((I, 0, n, 1),), i * n),
     (((I, 0, n, 1), (J, 0, n, 1)), n * n - i * n - j - 1),
+    (((I, 0, n // 4 * 4, 4),), n - i - 4),
+    (((I, 0, n // 4 * 4, 4), (J, n // 4 * 4, n, 1)), j - i - 4),
+    (((I, 0, n // 4 * 4, 4), (J, n // 4 * 4, n, 1)), j - i - 1 - (n - i).min(1).max(0)),
+    (((I, n, n + p * 6, 3),), n + p * 6 - i - 3),
+    (((I, n * 2, 0, -2),), i - 2),
     ((), n // 4),
     ((), n - n // 4 * 4),
     ((), n - n // 4),
@@ -101,6 +106,8 @@ OPEN = [
     ((), n - p.max(3)),
     (((I, p, n, 1),), i),
     (((I, 0, n, 1),), n - i - 2),
+    (((I, 0, n, 4),), n - i - 2),
+    (((I, 1, n * 4, 4),), n * 4 - i - 4),
     ((), p // 4),
 ]
 
@@ -210,3 +217,9 @@ def test_bounds_are_true(
                 found = evaluate(_filled(expr.expr, {I: a, J: b}), value)
                 assert least is None or least <= found
                 assert greatest is None or greatest >= found
+
+
+def test_the_smaller_of_what_is_left_of_an_axis_and_of_less() -> None:
+    """As in slices of an unrolled loop: which operand is enough depends on the other one."""
+    part, later = Written(1).min(n), Written(1).min(n - 1).max(0)
+    assert Ranges().at_most(later.expr, part.expr) and not Ranges().at_most(part.expr, later.expr)

@@ -17,14 +17,17 @@ from typing import Any
 import torch
 
 import pypto
+from pypto.error import SourceText, Span
+from pypto.ir.expr import const
+from pypto.ir.tensor import TensorType, Value
 from pypto.ops import registry
-from pypto.ops.spec import REQUIRED, OpSpec
+from pypto.ops.spec import REQUIRED, OpCall, OpSpec
 
 _F64 = torch.float64
+_SPAN = Span(SourceText("k", "k.py", 1, ("def k(): ...",)), 1, 0, 1, 1)
 _EPSILON = {torch.float32: 2.0**-23, torch.float16: 2.0**-10, torch.bfloat16: 2.0**-7}
 _MONOTONE = {"exp", "log", "sqrt", "rsqrt", "sigmoid", "tanh", "relu", "neg", "abs"}
-_EXACT_OPS = {"neg", "abs", "relu", "maximum", "minimum", "amax", "amin"}
-_PRECISE = {"sqrt", "sum", "softmax"}
+_EXACT_OPS = {"neg", "abs", "relu", "maximum", "minimum", "amax", "amin", "where", "clip"}
 _SIGNED_ZEROS = {"div", "reciprocal", "rsqrt", "pow"}
 
 
@@ -65,7 +68,8 @@ class Ref:
         spec = registry.method(name)
         if spec is None:
             raise AttributeError(name)
-        return lambda *args, **kwargs: evaluate(spec, (self, *args), kwargs)
+        place = [p.name for p in spec.params].index(spec.receiver) if spec.receiver else 0
+        return lambda *args, **kwargs: evaluate(spec, (*args[:place], self, *args[place:]), kwargs)
 
     def __iadd__(self, other: Any) -> Ref:
         self[:] = evaluate(registry.get("add"), (self, other), {})
@@ -82,6 +86,8 @@ def _operator(name: str, swap: bool) -> Callable[[Ref, Any], Ref]:
 for _name, _spec in (("add", "add"), ("sub", "sub"), ("mul", "mul"), ("truediv", "div")):
     setattr(Ref, f"__{_name}__", _operator(_spec, False))
     setattr(Ref, f"__r{_name}__", _operator(_spec, True))
+for _name in ("eq", "ne", "lt", "le", "gt", "ge"):
+    setattr(Ref, f"__{_name}__", _operator(_name, False))
 Ref.__pow__ = _operator("pow", False)
 Ref.__neg__ = lambda self: evaluate(registry.get("neg"), (self,), {})
 
@@ -116,11 +122,15 @@ def meaning(spec: OpSpec, bound: Mapping[str, Any]) -> torch.Tensor:
     if narrow is not None:
         wide = {n: Ref(v.value.float()) if isinstance(v, Ref) else v for n, v in bound.items()}
         return meaning(spec, wide).to(narrow)
+    refs = [item.value for item in bound.values() if isinstance(item, Ref)]
+    # Torch's own functions are off by a unit in places, by many in long sums; FP64 is not.
+    precise = refs[0].is_floating_point() and _precise(spec)
     for name, item in bound.items():
         if isinstance(item, Ref):
-            values[name] = item.value
-        elif spec.params[0].kind == "operand" and name in ("input", "other"):
-            values[name] = _number(item)
+            value = item.value
+            values[name] = value.double() if precise else _known(value)
+        elif item is not None and any(p.name == name and p.kind == "operand" for p in spec.params):
+            values[name] = _number(item, refs[-1].dtype)
         elif isinstance(item, pypto.DataType):
             values[name] = getattr(torch, item.torch_name or "")
         else:
@@ -128,20 +138,46 @@ def meaning(spec: OpSpec, bound: Mapping[str, Any]) -> torch.Tensor:
     if spec.name == "pow" and isinstance(bound["other"], float):
         # The exponent is FP32; torch takes it as FP64 where its vectors end.
         values["other"] = torch.tensor(bound["other"], dtype=torch.float32).item()
-    x = values["input"]
-    if spec.name in _PRECISE and x.dtype.is_floating_point:
-        # Torch is off by a unit in some roots, by many in long sums; FP64 is not.
-        values["input"] = x.double()
     result: torch.Tensor = eval(_text(spec), values)
-    if spec.name in _PRECISE:
-        result = result.to(x.dtype)
+    # Bounds of errors are computed in FP64, whatever the operation takes.
+    if refs[-1].dtype != _F64 and (precise or result.dtype in (torch.int64, _F64)):
+        kinds = [_from_torch(v.dtype) for v in refs]
+        result = result.to(getattr(torch, result_dtype(spec, kinds, bound).torch_name or ""))
     return result.reshape(result.shape or (1,))
+
+
+def _precise(spec: OpSpec) -> bool:
+    return (bool(spec.tolerance) and spec.name != "pow") or spec.name == "sqrt"
+
+
+def _known(value: torch.Tensor) -> torch.Tensor:
+    """As a dtype that torch computes with: it has few operations on unsigned integers."""
+    return value.long() if value.dtype in (torch.uint16, torch.uint32) else value
+
+
+def result_dtype(spec: OpSpec, dtypes: list[Any], bound: Mapping[str, Any]) -> Any:
+    """The dtype of the result for tensors of these dtypes, by the operation's own type rule."""
+    left = iter(dtypes)
+    kinds = {p.name: p.kind for p in spec.params}
+    args = {
+        name: Value(0, TensorType(next(left), (const(8),)))
+        if isinstance(item, Ref)
+        else const(+item)
+        if isinstance(item, int | float) and kinds.get(name) == "operand"
+        else item
+        for name, item in bound.items()
+    }
+    if spec.group in ("reduction",) or spec.name == "softmax":
+        return dtypes[0]
+    return spec.infer(OpCall(spec, args, _SPAN)).dtype
 
 
 def _sixteen_bits(spec: OpSpec, bound: Mapping[str, Any]) -> torch.dtype | None:
     """The dtype of a 16-bit float beside a number. Torch's own kernels round the number first in
     some operations and not in others; here it never is: FP32, then one rounding."""
-    if spec.params[0].kind != "operand" and spec.name != "pow":
+    if spec.group not in ("arithmetic",) or (
+        spec.params[0].kind != "operand" and spec.name != "pow"
+    ):
         return None
     operands = [bound["input"], bound["other"]]
     dtypes = [x.value.dtype for x in operands if isinstance(x, Ref)]
@@ -149,9 +185,12 @@ def _sixteen_bits(spec: OpSpec, bound: Mapping[str, Any]) -> torch.dtype | None:
     return dtypes[0] if narrow else None
 
 
-def _number(value: float) -> torch.Tensor:
+def _number(value: float, dtype: torch.dtype) -> torch.Tensor:
     # A 0-d tensor takes part as a Python number does, and where torch wants a tensor, too.
-    return torch.tensor(value, dtype=_F64 if isinstance(value, float) else torch.int64)
+    if isinstance(value, bool):
+        return torch.tensor(value)
+    kind = _F64 if isinstance(value, float) else torch.int64
+    return torch.tensor(value, dtype=kind)
 
 
 def _text(spec: OpSpec) -> str:
@@ -164,8 +203,9 @@ def _text(spec: OpSpec) -> str:
 
 def _propagate(spec: OpSpec, bound: Mapping[str, Any], value: torch.Tensor) -> torch.Tensor | None:
     """Bound of the error of one operation; None when it and its operands are exact."""
-    a, b = bound["input"], bound.get("other")
-    errors = [x.error for x in (a, b) if isinstance(x, Ref)]
+    operands = [bound[p.name] for p in spec.params if p.kind in ("tensor", "operand")]
+    a, b = operands[0], operands[1] if len(operands) > 1 else None
+    errors = [x.error for x in operands if isinstance(x, Ref)]
     doubtful = _doubtful(spec, a, b)
     tolerance = spec.tolerance.get(_from_torch(value.dtype))
     if spec.name == "sum" and not value.dtype.is_floating_point:
@@ -244,7 +284,10 @@ def _allowed(
 
 
 def _inherit(spec: OpSpec, bound: Mapping[str, Any], value: torch.Tensor) -> torch.Tensor:
-    a, b = bound["input"], bound.get("other")
+    operands = [bound[p.name] for p in spec.params if p.kind in ("tensor", "operand")]
+    if spec.group in _UNCERTAIN or len(operands) > 2:
+        return _uncertain(spec, operands, value)
+    a, b = operands[0], operands[1] if len(operands) > 1 else None
     if spec.name in ("add", "sub", "mul", "div", "maximum", "minimum") or (
         spec.name == "pow" and isinstance(b, Ref)
     ):
@@ -269,6 +312,31 @@ def _inherit(spec: OpSpec, bound: Mapping[str, Any], value: torch.Tensor) -> tor
         worst = torch.where(across, torch.inf, worst)
     worst = torch.where(across & (spec.name == "abs"), e, worst)
     return torch.where(e > 0, torch.where(worst.isnan(), torch.inf, worst), 0.0)
+
+
+_UNCERTAIN = ("comparison", "logical", "predicate", "selection", "bitwise", "division")
+
+
+def _uncertain(spec: OpSpec, operands: list[Any], value: torch.Tensor) -> torch.Tensor:
+    """Of operations that jump: any value where an operand's error could make it another one."""
+    shape = value.shape
+    pairs = [
+        (x.value.double().expand(shape), x.error.expand(shape))
+        if isinstance(x, Ref)
+        else (torch.full(shape, float(x or 0.0), dtype=_F64), torch.zeros(shape, dtype=_F64))
+        for x in operands
+    ]
+    errors = torch.stack([e for _, e in pairs])
+    if spec.name == "where":
+        (condition, unsure), (_, ea), (_, eb) = pairs
+        return torch.where(unsure > 0, torch.inf, torch.where(condition != 0, ea, eb))
+    if spec.name == "clip":
+        return errors.amax(0)
+    close = (errors > 0).any(0)
+    if spec.group == "comparison":
+        (x, ex), (y, ey) = pairs
+        close &= ~((x - y).abs() > ex + ey) & ~((x.isnan() | y.isnan()) & (ex + ey == 0))
+    return torch.where(close, torch.inf, 0.0)
 
 
 def _of_two(spec: OpSpec, a: Any, b: Any, value: torch.Tensor) -> torch.Tensor:

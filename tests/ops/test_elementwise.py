@@ -4,27 +4,47 @@ from __future__ import annotations
 
 import functools
 import itertools
+from typing import TypeAlias
 
 import pytest
 import torch
 
 from pypto.ir.dtype import DataType
 from pypto.ops import registry
-from pypto.ops.spec import OpSpec
+from pypto.ops.spec import REQUIRED, OpSpec
 from tests.ops.batch import Batch
-from tests.ops.checks import Case, filled
-from tests.ops.reference import difference
+from tests.ops.checks import Case
+from tests.ops.reference import Ref, difference, result_dtype
+
+Line: TypeAlias = tuple[str, DataType, str]  # output, its dtype, the expression stored to it
 
 FLOATS = (DataType.DT_FP32, DataType.DT_FP16, DataType.DT_BF16)
 INTS = (DataType.DT_INT32, DataType.DT_INT16)
+SMALL = (DataType.DT_INT8, DataType.DT_UINT8, DataType.DT_BOOL)
+UNSIGNED = (DataType.DT_UINT16, DataType.DT_UINT32)
+ALL = FLOATS + INTS + SMALL + UNSIGNED
 POWERS = ("2", "3", "0", "1", "5", "0.5", "-1", "-0.5", "1.7")
-BINARY = tuple(s for s in map(registry.get, registry.names()) if s.params[0].kind == "operand")
-UNARY = tuple(
-    s
-    for s in map(registry.get, registry.names())
-    if [p.kind for p in s.params if p.kind != "enum"] == ["tensor"]
-)
-SIGNS = {"add": "+", "sub": "-", "mul": "*", "div": "/", "pow": "**"}
+SIGNS = {
+    "add": "+", "sub": "-", "mul": "*", "div": "/", "pow": "**", "eq": "==", "ne": "!=", "lt": "<",
+    "le": "<=", "gt": ">", "ge": ">=",
+}  # fmt: skip
+GROUP = 16  # outputs of one kernel
+
+
+def operands(spec: OpSpec) -> int:
+    """How many tensors or numbers an operation needs."""
+    return sum(p.kind in ("tensor", "operand") and p.default is REQUIRED for p in spec.params)
+
+
+def others(spec: OpSpec) -> bool:
+    """Whether an operation needs arguments besides tensors and numbers."""
+    kinds = ("tensor", "operand")
+    return any(p.kind not in kinds and p.default is REQUIRED for p in spec.params)
+
+
+SPECS = tuple(s for s in map(registry.get, registry.names()) if not others(s))
+UNARY = tuple(s for s in SPECS if operands(s) == 1)
+BINARY = tuple(s for s in SPECS if operands(s) == 2)
 
 
 def torch_dtype(dtype: DataType) -> torch.dtype:
@@ -34,12 +54,16 @@ def torch_dtype(dtype: DataType) -> torch.dtype:
 def patterns(dtype: DataType) -> torch.Tensor:
     """All values of a 16-bit dtype; special and random ones of a 32-bit dtype."""
     kind = torch_dtype(dtype)
+    if dtype == DataType.DT_BOOL:
+        return torch.arange(64) % 3 == 0
+    if dtype.bytes == 1:
+        return torch.arange(256, dtype=torch.int32).to(kind)
     if dtype.bytes == 2:
         return torch.arange(-(2**15), 2**15, dtype=torch.int32).to(torch.int16).view(kind)
     generator = torch.Generator().manual_seed(1)
     bits = torch.randint(-(2**31), 2**31, (9000,), generator=generator).to(torch.int32)
-    if kind == torch.int32:
-        return torch.cat([special(dtype), bits, bits % 100])
+    if not dtype.is_float:
+        return torch.cat([special(dtype), bits.view(kind), (bits % 100).view(kind)])
     normal = torch.randn(9000, generator=generator) * 5
     return torch.cat([special(dtype), bits.view(torch.float32), normal, normal.round()])
 
@@ -47,6 +71,8 @@ def patterns(dtype: DataType) -> torch.Tensor:
 def special(dtype: DataType) -> torch.Tensor:
     """The ends of a dtype, its zeros, subnormals, infinities and NaN."""
     kind = torch_dtype(dtype)
+    if kind == torch.bool:
+        return torch.tensor([True, False])
     if not kind.is_floating_point:
         info = torch.iinfo(kind)
         ends = (info.min, info.min + 1, -7, -2, -1, 0, 1, 2, 3, 100, info.max - 1, info.max)
@@ -60,53 +86,79 @@ def special(dtype: DataType) -> torch.Tensor:
 
 
 def result(spec: OpSpec, dtype: DataType) -> DataType:
-    return DataType.DT_FP32 if spec.name == "div" and not dtype.is_float else dtype
+    """The dtype that an operation on tensors of ``dtype`` has."""
+    bound = {p.name: p.default for p in spec.params}
+    names = [p.name for p in spec.params if p.default is REQUIRED]
+    dtypes = []
+    for name in names:
+        boolean = spec.name == "where" and name == "condition"
+        dtypes.append(DataType.DT_BOOL if boolean else dtype)
+        bound[name] = Ref(torch.zeros(8))
+    return result_dtype(spec, dtypes, bound)  # type: ignore[no-any-return]
+
+
+def grouped(batch: Batch, lines: list[Line], name: str, params: str, *values: object) -> list[Case]:
+    """Kernels that compute ``lines``, a group of outputs each."""
+    cases = []
+    for start in range(0, len(lines), GROUP):
+        group = lines[start : start + GROUP]
+        outputs = "".join(f", {o}: pypto.Tensor([D], pypto.{d})" for o, d, _ in group)
+        body = "".join(f"    {o}[:] = {e}\n" for o, _, e in group)
+        text = f"def {name}_{start}({params}{outputs}):\n{body}"
+        made = [torch.zeros(9, dtype=torch_dtype(d)) for _, d, _ in group]
+        cases.append(Case(batch, text, f"{name}_{start}", *values, *made))
+    return cases
+
+
+def outputs(lines: list[Line], case: Case, like: torch.Tensor) -> list[torch.Tensor]:
+    """Full of what no test expects."""
+    kinds = {o: d for o, d, _ in lines}
+    return [torch.full(like.shape, 77).to(torch_dtype(kinds[n])) for n in case.names if n in kinds]
 
 
 # --- functions of one tensor ---
 
 
-def unary_lines(dtype: DataType) -> list[tuple[str, str]]:
-    """(name of the output, expression) for every operation of one tensor on ``dtype``."""
-    lines = []
+def unary_lines(dtype: DataType) -> list[Line]:
+    """Output, its dtype, expression, for every operation of one tensor on ``dtype``."""
+    lines: list[Line] = []
     for spec in UNARY:
         if dtype in spec.dtypes:
-            lines.append((spec.name, f"pypto.{spec.name}(x)"))
+            lines.append((spec.name, result(spec, dtype), f"pypto.{spec.name}(x)"))
             if spec.method and dtype == DataType.DT_FP32:
-                lines.append((f"{spec.name}_method", f"x.{spec.name}()"))
-    lines.append(("neg_operator", "-x"))
-    powers = POWERS if dtype.is_float else POWERS[:5]
-    lines += [(f"pow{n}", f"x ** {value}") for n, value in enumerate(powers)]
+                lines.append((f"{spec.name}_method", result(spec, dtype), f"x.{spec.name}()"))
+    if dtype in FLOATS + INTS:
+        lines.append(("neg_operator", dtype, "-x"))
+        powers = POWERS if dtype.is_float else POWERS[:5]
+        lines += [(f"pow{n}", dtype, f"x ** {value}") for n, value in enumerate(powers)]
     return lines
 
 
 @functools.cache
-def unary_batch() -> dict[DataType, Case]:
+def unary_batch() -> dict[DataType, list[Case]]:
     batch = Batch()
     cases = {}
-    for dtype in FLOATS + INTS:
-        outputs = [name for name, _ in unary_lines(dtype)]
-        params = "".join(f", {o}: pypto.Tensor([D], pypto.{dtype})" for o in outputs)
-        body = "".join(f"    {o}[:] = {e}\n" for o, e in unary_lines(dtype))
-        name = f"unary_{dtype.short}"
-        text = f"def {name}(x: pypto.Tensor([D], pypto.{dtype}){params}):\n{body}"
+    for dtype in ALL:
         x = torch.zeros(9, dtype=torch_dtype(dtype))
-        cases[dtype] = Case(batch, text, name, x, *(filled(x) for _ in outputs))
+        params = f"x: pypto.Tensor([D], pypto.{dtype})"
+        cases[dtype] = grouped(batch, unary_lines(dtype), f"unary_{dtype.short}", params, x)
     batch.build()
     return cases
 
 
 @functools.cache
 def unary_results(dtype: DataType) -> dict[str, tuple[torch.Tensor, object]]:
-    case = unary_batch()[dtype]
+    found: dict[str, tuple[torch.Tensor, object]] = {}
     x = patterns(dtype)
-    got, want = case.run(x, *(filled(x) for _ in case.names[1:]))
-    return dict(zip(case.names, zip(got, want, strict=True), strict=True))
+    for case in unary_batch()[dtype]:
+        got, want = case.run(x, *outputs(unary_lines(dtype), case, x))
+        found |= dict(zip(case.names, zip(got, want, strict=True), strict=True))
+    return found
 
 
 @pytest.mark.parametrize(
     ("dtype", "output"),
-    [(d, o) for d in FLOATS + INTS for o, _ in unary_lines(d)],
+    [(d, o) for d in ALL for o, _, _ in unary_lines(d)],
     ids=lambda v: getattr(v, "short", v),
 )
 def test_one_operand(dtype: DataType, output: str) -> None:
@@ -115,69 +167,73 @@ def test_one_operand(dtype: DataType, output: str) -> None:
     assert wrong is None, wrong
 
 
-@pytest.mark.parametrize("dtype", FLOATS + INTS, ids=lambda d: d.short)
+@pytest.mark.parametrize("dtype", ALL, ids=lambda d: d.short)
 def test_tails_of_one_operand(dtype: DataType) -> None:
-    case = unary_batch()[dtype]
-    for count in (0, 1, 7, 8, 15, 16, 17, 63, 65, 128, 1009):
-        x = patterns(dtype)[:count].clone()
-        case.check(x, *(filled(x) for _ in case.names[1:]), blocks=3, l1_bytes=4096)
+    for case in unary_batch()[dtype]:
+        for count in (0, 1, 7, 8, 15, 16, 17, 63, 65, 128, 1009):
+            x = patterns(dtype)[:count].clone()
+            made = outputs(unary_lines(dtype), case, x)
+            case.check(x, *made, blocks=3, l1_bytes=4096)
 
 
 # --- operations of two operands ---
 
 
-def binary_lines(dtype: DataType) -> list[tuple[str, OpSpec, str]]:
-    lines = []
-    for spec in (*BINARY, registry.get("pow")):
+def binary_lines(dtype: DataType) -> list[Line]:
+    lines: list[Line] = []
+    for spec in BINARY:
         if dtype not in spec.dtypes:
             continue
-        lines.append((spec.name, spec, f"pypto.{spec.name}(x, y)"))
+        kind = result(spec, dtype)
+        lines.append((spec.name, kind, f"pypto.{spec.name}(x, y)"))
         if spec.name in SIGNS:
-            lines.append((f"{spec.name}_operator", spec, f"x {SIGNS[spec.name]} y"))
+            lines.append((f"{spec.name}_operator", kind, f"x {SIGNS[spec.name]} y"))
         if spec.method and dtype == DataType.DT_FP16:
-            lines.append((f"{spec.name}_method", spec, f"x.{spec.name}(y)"))
+            lines.append((f"{spec.name}_method", kind, f"x.{spec.name}(y)"))
     return lines
 
 
 @functools.cache
-def binary_batch() -> dict[DataType, Case]:
+def binary_batch() -> dict[DataType, list[Case]]:
     batch = Batch()
     cases = {}
-    for dtype in FLOATS + INTS:
-        lines = binary_lines(dtype)
-        params = "".join(f", {o}: pypto.Tensor([D], pypto.{result(s, dtype)})" for o, s, _ in lines)
-        body = "".join(f"    {o}[:] = {e}\n" for o, _, e in lines)
-        name = f"binary_{dtype.short}"
+    for dtype in ALL:
+        x = torch.zeros(9, dtype=torch_dtype(dtype))
         operand = f"pypto.Tensor([D], pypto.{dtype})"
-        text = f"def {name}(x: {operand}, y: {operand}{params}):\n{body}"
-        cases[dtype] = Case(batch, text, name, *binary_arguments(dtype, 9))
+        params = f"x: {operand}, y: {operand}"
+        cases[dtype] = grouped(batch, binary_lines(dtype), f"binary_{dtype.short}", params, x, x)
     batch.build()
     return cases
 
 
 def binary_arguments(dtype: DataType, count: int | None = None) -> list[torch.Tensor]:
-    """All pairs of special values, then random pairs; and the outputs."""
+    """All pairs of special values, then random pairs."""
     ends = special(dtype)
+    kind, signed = (
+        torch_dtype(dtype),
+        f"int{8 * dtype.bytes}",
+    )  # torch takes unsigned ones apart not
     pairs = torch.cartesian_prod(torch.arange(len(ends)), torch.arange(len(ends)))
-    many = patterns(dtype)[torch.randperm(9000, generator=torch.Generator().manual_seed(2))]
+    ends, many = (t.view(getattr(torch, signed)) for t in (ends, patterns(dtype)))
+    many = many[torch.randperm(len(many), generator=torch.Generator().manual_seed(2))[:9000]]
     x = torch.cat([ends[pairs[:, 0]], many])[:count]
     y = torch.cat([ends[pairs[:, 1]], many.flip(0)])[:count]
-    outputs = [
-        torch.full(x.shape, 77).to(torch_dtype(result(s, dtype))) for _, s, _ in binary_lines(dtype)
-    ]
-    return [x.clone(), y.clone(), *outputs]
+    return [x.clone().view(kind), y.clone().view(kind)]
 
 
 @functools.cache
 def binary_results(dtype: DataType) -> dict[str, tuple[torch.Tensor, object]]:
-    case = binary_batch()[dtype]
-    got, want = case.run(*binary_arguments(dtype))
-    return dict(zip(case.names, zip(got, want, strict=True), strict=True))
+    found: dict[str, tuple[torch.Tensor, object]] = {}
+    x, y = binary_arguments(dtype)
+    for case in binary_batch()[dtype]:
+        got, want = case.run(x, y, *outputs(binary_lines(dtype), case, x))
+        found |= dict(zip(case.names, zip(got, want, strict=True), strict=True))
+    return found
 
 
 @pytest.mark.parametrize(
     ("dtype", "output"),
-    [(d, o) for d in FLOATS + INTS for o, _, _ in binary_lines(d)],
+    [(d, o) for d in ALL for o, _, _ in binary_lines(d)],
     ids=lambda v: getattr(v, "short", v),
 )
 def test_two_operands(dtype: DataType, output: str) -> None:
@@ -186,11 +242,13 @@ def test_two_operands(dtype: DataType, output: str) -> None:
     assert wrong is None, wrong
 
 
-@pytest.mark.parametrize("dtype", FLOATS + INTS, ids=lambda d: d.short)
+@pytest.mark.parametrize("dtype", ALL, ids=lambda d: d.short)
 def test_tails_of_two_operands(dtype: DataType) -> None:
-    case = binary_batch()[dtype]
-    for count in (0, 1, 9, 31, 65, 127, 1000):
-        case.check(*binary_arguments(dtype, count), blocks=2, l1_bytes=2048)
+    for case in binary_batch()[dtype]:
+        for count in (0, 1, 9, 31, 65, 127, 1000):
+            x, y = binary_arguments(dtype, count)
+            made = outputs(binary_lines(dtype), case, x)
+            case.check(x, y, *made, blocks=2, l1_bytes=2048)
 
 
 # --- scalars ---
@@ -198,45 +256,85 @@ def test_tails_of_two_operands(dtype: DataType) -> None:
 CONSTANTS = {True: ("2", "0.1", "-0.0"), False: ("-3", "70000")}
 
 
-def scalar_lines(dtype: DataType) -> list[str]:
+def scalar_lines(dtype: DataType) -> list[Line]:
     """Every operation with a constant, a run-time int and a run-time float, on either side."""
-    lines = ["pypto.pow(x, n)"]
+    texts: list[tuple[OpSpec, str]] = []
     numbers = ["f" if dtype.is_float else "n"]
     if dtype.bytes == 2:
         numbers += ["n", *CONSTANTS[dtype.is_float]]
     for spec, number in itertools.product(BINARY, dict.fromkeys(numbers)):
-        if spec.name == "div" and not dtype.is_float:
+        if spec.name == "pow" and number != "n":
             continue
-        lines += [f"pypto.{spec.name}(x, {number})", f"pypto.{spec.name}({number}, x)"]
-    return lines
+        if dtype not in spec.dtypes or (spec.name == "div" and not dtype.is_float):
+            continue
+        left, right = (p.kind == "operand" for p in spec.params[:2])
+        if dtype == DataType.DT_BOOL and spec.group == "bitwise":
+            continue
+        texts += [(spec, f"pypto.{spec.name}(x, {number})")] * right
+        texts += [(spec, f"pypto.{spec.name}({number}, x)")] * left
+    return [(f"o{n}", result(spec, dtype), text) for n, (spec, text) in enumerate(texts)]
 
 
 @functools.cache
-def scalar_batch() -> dict[tuple[DataType, int], Case]:
+def scalar_batch() -> dict[DataType, list[Case]]:
     batch = Batch()
     cases = {}
-    for dtype in FLOATS + INTS:
-        lines = scalar_lines(dtype)
-        for start in range(0, len(lines), 24):
-            group = lines[start : start + 24]
-            params = "".join(f", o{n}: pypto.Tensor([D], pypto.{dtype})" for n in range(len(group)))
-            body = "".join(f"    o{n}[:] = {e}\n" for n, e in enumerate(group))
-            name = f"scalar_{dtype.short}_{start}"
-            x = f"x: pypto.Tensor([D], pypto.{dtype})"
-            text = f"def {name}({x}, n: int, f: float{params}):\n{body}"
-            zeros = torch.zeros(9, dtype=torch_dtype(dtype))
-            values = (zeros, 3, 0.7, *(filled(zeros) for _ in group))
-            cases[dtype, start] = Case(batch, text, name, *values)
+    for dtype in ALL:
+        x = torch.zeros(9, dtype=torch_dtype(dtype))
+        params = f"x: pypto.Tensor([D], pypto.{dtype}), n: int, f: float"
+        name = f"scalar_{dtype.short}"
+        cases[dtype] = grouped(batch, scalar_lines(dtype), name, params, x, 3, 0.7)
     batch.build()
     return cases
 
 
-@pytest.mark.parametrize("dtype", FLOATS + INTS, ids=lambda d: d.short)
+@pytest.mark.parametrize("dtype", ALL, ids=lambda d: d.short)
 @pytest.mark.parametrize(("n", "f"), [(3, 0.7), (1, -0.0), (-2, 1e-40), (0, float("inf"))])
 def test_scalars(dtype: DataType, n: int, f: float) -> None:
     if not dtype.is_float:
         n = abs(n)  # torch refuses a negative exponent
     x = patterns(dtype)[:: 9 if dtype.bytes == 2 else 3].clone()
-    for (kind, _), case in scalar_batch().items():
-        if kind == dtype:
-            case.check(x, n, f, *(filled(x) for _ in case.names[3:]))
+    for case in scalar_batch()[dtype]:
+        case.check(x, n, f, *outputs(scalar_lines(dtype), case, x))
+
+
+# --- where and clip ---
+
+
+@functools.cache
+def choice_batch() -> dict[DataType, list[Case]]:
+    batch = Batch()
+    cases = {}
+    for dtype in ALL:
+        x = torch.zeros(9, dtype=torch_dtype(dtype))
+        operand = f"pypto.Tensor([D], pypto.{dtype})"
+        params = f"c: pypto.Tensor([D], pypto.DT_BOOL), x: {operand}, y: {operand}, n: int"
+        values = (torch.zeros(9, dtype=torch.bool), x, x, 1)
+        cases[dtype] = grouped(batch, choice_lines(dtype), f"choice_{dtype.short}", params, *values)
+    batch.build()
+    return cases
+
+
+def choice_lines(dtype: DataType) -> list[Line]:
+    texts = ["pypto.where(c, x, y)", "x.where(c, y)", "pypto.where(c, x, other=y)"]
+    if dtype != DataType.DT_BOOL:
+        number = "0.5" if dtype.is_float else "7"
+        texts += ["pypto.where(c, x, n)", f"pypto.where(c, {number}, y)", "x.where(c, 0)"]
+    else:
+        texts += ["pypto.where(c, x, False)", "pypto.where(c, True, y)"]
+    if dtype in registry.get("clip").dtypes:
+        texts += ["pypto.clip(x, y, x)", "pypto.clip(x, 1, n)", "pypto.clip(x, max=y)"]
+        texts += ["pypto.clip(x, min=n)", "x.clip(-1, 2)"]
+    lines = [(f"o{n}", dtype, text) for n, text in enumerate(texts)]
+    if dtype == DataType.DT_FP32:
+        lines.append(("numbers", dtype, "pypto.where(c, 1.0, 0.25)"))
+    return lines
+
+
+@pytest.mark.parametrize("dtype", ALL, ids=lambda d: d.short)
+def test_choices(dtype: DataType) -> None:
+    for case in choice_batch()[dtype]:
+        for count in (0, 1, 65, 1009, None):
+            x, y = binary_arguments(dtype, count)
+            condition = torch.rand(x.shape, generator=torch.Generator().manual_seed(4)) < 0.4
+            case.check(condition, x, y, 3, *outputs(choice_lines(dtype), case, x), blocks=2)

@@ -54,13 +54,13 @@ def test_a_deadlock(waiting: Variant) -> None:
     assert first == (
         "ErrCode: FB0001  kernel: pipe V waits for ever in WaitFlag<MTE3_V>(0), in the order of "
         f"seed 0 [deadlock]\n  --> FILE:4:5{SHOWN}"
-        "  kernel.cpp:69  WaitFlag<HardEvent::MTE3_V>(0);\n  kernel.cpp:46  Compute(count);" + HELP
+        "  kernel.cpp:68  WaitFlag<HardEvent::MTE3_V>(0);\n  kernel.cpp:45  Compute(count);" + HELP
     )
     assert second == (
         "ErrCode: FB0001  kernel: pipe MTE3 waits for ever in DeQue, in the order of seed 0 "
         f"[deadlock]\n  --> FILE:4:5{SHOWN}"
-        "  kernel.cpp:77  LocalTensor<float> outBuf = outQue_.DeQue<float>();\n"
-        "  kernel.cpp:47  CopyOut(begin, count);" + HELP
+        "  kernel.cpp:76  LocalTensor<float> outBuf = outQue_.DeQue<float>();\n"
+        "  kernel.cpp:46  CopyOut(begin, count);" + HELP
     )
 
 

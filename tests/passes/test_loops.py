@@ -95,7 +95,7 @@ CASES = {
         "    for j in pypto.loop(3):\n"
         "        t[:] = t * 0.5 + x[i * T : (i + 1) * T, :]\n"
         "    o[i * T : (i + 1) * T, :] = t",
-        "shared i (stage loop j (wait stage) wait stage)",
+        "shared i (vector stage loop j (vector stage) vector stage)",
     ),
     "two loops": (
         "for i in pypto.loop(x.shape[0]):\n"
@@ -142,3 +142,40 @@ def test_reductions_see_what_a_part_holds() -> None:
     batch.build()
     assert variant.run(x, o) == 0
     assert o.eq(11).all()
+
+
+EMBEDDED = {
+    "a row from either end": (
+        "for j in pypto.loop(-3, 3):\n    o[j] += x[j] * 2",
+        lambda x, o: [o[j].add_(x[j] * 2) for j in range(-3, 3)],
+    ),
+    "a range of loops that depend on one around": (
+        "for j in pypto.loop(2):\n"
+        "    for i in pypto.loop(x.shape[0] - j):\n"
+        "        for m in pypto.loop(j, 9 - j, j + 1):\n"
+        "            o[i, m * 7 : m * 7 + 7] = x[i, m * 7 : m * 7 + 7] * (j + 2)",
+        lambda x, o: [
+            o[i, m * 7 : m * 7 + 7].copy_(x[i, m * 7 : m * 7 + 7] * (j + 2))
+            for j in range(2)
+            for i in range(len(x) - j)
+            for m in range(j, 9 - j, j + 1)
+        ],
+    ),
+}
+
+
+@pytest.mark.parametrize("kind", ["fast", "checked"])
+def test_expressions_in_other_expressions(kind: str) -> None:
+    """What binds less than its surroundings stands in parentheses."""
+    batch, made = Batch(kind), []
+    for number, (body, meaning) in enumerate(EMBEDDED.values()):
+        lines = "".join(f"    {line}\n" for line in body.split("\n"))
+        text = f"{HEADER}def k{number}(x: {F}, o: {F}):\n{lines}"
+        made.append((meaning, batch.add(make_function(text, f"k{number}"), X, X)))
+    batch.build()
+    for meaning, variant in made:
+        x = torch.arange(11 * 64.0).reshape(11, 64)
+        got, want = torch.ones(11, 64), torch.ones(11, 64)
+        meaning(x, want)
+        assert variant.run(x, got, blocks=3) == 0
+        assert torch.equal(got, want)

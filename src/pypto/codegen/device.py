@@ -62,6 +62,14 @@ class DeviceScalars:
         """``expr`` as C++; ``wanted``: the name of a field, if it becomes one."""
         return self._within(expr, wanted, _CHOICE)
 
+    def term(self, expr: Expr, wanted: str) -> str:
+        """``expr`` where it is added or compared."""
+        return self._within(expr, wanted, _SUM)
+
+    def factor(self, expr: Expr, wanted: str) -> str:
+        """``expr`` where it is multiplied, or divided by."""
+        return self._within(expr, wanted, _UNARY)
+
     def _within(self, expr: Expr, wanted: str, loosest: int) -> str:
         """``expr``, in parentheses where it binds less than ``loosest``."""
         text, level = self._shown(expr, wanted)
@@ -202,12 +210,17 @@ class Members:
 
     def expression(self, expr: Expr, wanted: str) -> str:
         """C++ of ``expr`` in the constructor."""
+        return self._scalars(expr).text(expr, wanted)
+
+    def term(self, expr: Expr, wanted: str) -> str:
+        """C++ of ``expr`` in the constructor, where it is added."""
+        return self._scalars(expr).term(expr, wanted)
+
+    def _scalars(self, expr: Expr) -> DeviceScalars:
+        """What makes C++ of ``expr``, whose variables the class is then given."""
         for variable in sorted(variables_of(expr), key=lambda v: v.id):
             self.used.setdefault(variable)
-        known = as_int(expr)
-        if known is not None:
-            return str(known)
-        return DeviceScalars(self.arguments, self.names, self.functions).text(expr, wanted)
+        return DeviceScalars(self.arguments, self.names, self.functions)
 
     def _member(self, expr: Expr, wanted: str, type: str, text: str) -> str:
         key = (type, expr)

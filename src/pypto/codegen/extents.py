@@ -94,6 +94,24 @@ class Extents:
             return "rows"
         return self._cols32() if kind is Kind.ROW else f"rows * {self.pitch}"
 
+    def repeats(self, kind: Kind, dtype: DataType) -> str:
+        """Elements in the whole repeats that hold what an instruction works on."""
+        lanes = 256 // dtype.bytes
+        count = self.elements(kind, dtype)
+        if count.isdigit():
+            return str(-(-int(count) // lanes) * lanes)
+        return f"({count} + {lanes - 1}) / {lanes} * {lanes}"
+
+    def words(self, kind: Kind, bits: int) -> str:
+        """16-bit words of elements that take ``bits`` each."""
+        count = self.elements(kind, DataType.DT_UINT16)
+        if bits % 16 == 0:
+            return count if bits == 16 else f"{count} * {bits // 16}"
+        per = 16 // bits
+        if count.isdigit():
+            return str(-(-int(count) // per))
+        return f"({count} + {per - 1}) / {per}"
+
     def dimensions(self, kind: Kind) -> tuple[str, ...]:
         """(rows, cols, pitch) for a helper."""
         rows = "1" if kind is Kind.ROW else "rows"

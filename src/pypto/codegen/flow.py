@@ -130,7 +130,7 @@ class FlowWriter:
             self._lines(calls)
             return
         plan = writers[0].plan
-        cols = self.scalars.text(plan.space.cols, "cols")
+        cols = self.scalars.term(plan.space.cols, "cols")
         condition = f"{cols} > 0"
         if plan.pitch is None:
             condition += f" && {cols} <= {plan.cols_max}"
@@ -166,7 +166,7 @@ class FlowWriter:
         index, step = self.shared.variables[bounds.index], as_int(bounds.step)
         if step is not None:
             return f"{index} {'<' if step > 0 else '>'} {stop}"
-        by = self.scalars.text(bounds.step, f"{index}Step")
+        by = self.scalars.term(bounds.step, f"{index}Step")
         return f"({by} > 0 ? {index} < {stop} : {index} > {stop})"
 
     def _step(self, bounds: LoopRange) -> str:
@@ -225,13 +225,13 @@ class FlowWriter:
         """The index of one loop from the number of the iteration of all of them."""
         text = "iteration"
         if as_int(behind) != 1:
-            text = f"{text} / {self.scalars.text(behind, 'inner')}"
+            text = f"{text} / {self.scalars.factor(behind, 'inner')}"
         if not outermost:
-            text = f"{text} % {self.scalars.text(count, 'iterations')}"
+            text = f"{text} % {self.scalars.factor(count, 'iterations')}"
         if as_int(bounds.step) != 1:
-            text = f"{text} * {self.scalars.text(bounds.step, 'stride')}"
+            text = f"{text} * {self.scalars.factor(bounds.step, 'stride')}"
         if as_int(bounds.start) != 0:
-            text = f"{self.scalars.text(bounds.start, 'start')} + {text}"
+            text = f"{self.scalars.term(bounds.start, 'start')} + {text}"
         return f"const int64_t {self.shared.variables[bounds.index]} = {text};"
 
     def _branch(self, branch: TileBranch) -> None:

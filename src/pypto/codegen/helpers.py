@@ -12,7 +12,7 @@ __all__ = ["helper_for"]
 _SIGNS = {"Add": "+", "Sub": "-", "Mul": "*", "Div": "/"}
 _MACROS = {
     "with_col", "with_row", "with_one", "spread_col", "spread_row", "spread_one",
-    "reduce", "accumulate", "finish", "low_half", "flip_sign",
+    "reduce", "accumulate", "finish", "low_half", "flip_sign", "keep",
 }  # fmt: skip
 
 

@@ -139,7 +139,7 @@ class _Writer:
         out = [f"  {writer.name}, a step of at most {plan.step_max} elements{rows}"]
         words = {
             Area.IN: "queue in", Area.OUT: "queue out", Area.CALC: "calc", Area.CONST: "const",
-            Area.HEAD: "head", Area.TAIL: "tail",
+            Area.HEAD: "head", Area.TAIL: "tail", Area.KEPT: "kept",
         }  # fmt: skip
         for area, size in plan.areas.items():
             depth = plan.depth if area in (Area.IN, Area.OUT) else 1

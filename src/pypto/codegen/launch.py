@@ -161,7 +161,7 @@ class LaunchWriter:
                         (
                             pitch or "", fixed, cols, str(plan.align), str(plan.step_max),
                             str(plan.rows_max), str(plan.bytes_per_element),
-                            str(plan.bytes_per_row),
+                            str(plan.bytes_per_row), str(plan.row_granule),
                         ),
                     )
                 )  # fmt: skip

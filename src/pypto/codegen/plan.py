@@ -23,9 +23,9 @@ from pypto.codegen.views import (
     TensorView,
 )
 from pypto.ir.dtype import DataType
-from pypto.ir.expr import Expr, Variable
+from pypto.ir.expr import Expr, Variable, as_int
 from pypto.ir.tensor import Buffer, root
-from pypto.ir.tile import Area, Barrier, Block, Copy, Instr, Kind, Local, Plan, TileStage
+from pypto.ir.tile import Area, Barrier, Block, Copy, Instr, Kind, Local, Phase, Plan, TileStage
 
 __all__ = ["Globals", "PlanWriter", "queue_view"]
 
@@ -33,6 +33,7 @@ _POSITIONS = {
     Area.IN: ("VECIN", "inQue_"), Area.OUT: ("VECOUT", "outQue_"),
     Area.HEAD: ("VECIN", "headQue_"), Area.TAIL: ("VECOUT", "tailQue_"),
     Area.CONST: ("VECIN", "constQue_"), Area.CALC: ("VECCALC", "calcBuf_"),
+    Area.KEPT: ("VECCALC", "keptBuf_"),
 }  # fmt: skip
 _BASES = {
     Area.IN: "inBuf", Area.OUT: "outBuf", Area.HEAD: "headBuf_", Area.TAIL: "tailBuf",
@@ -76,6 +77,7 @@ class PlanWriter:
         self.scalars = Members(shared.arguments, shared.variables, shared.functions)
         self.extents = Extents(plan, number, self.scalars)
         self.names: dict[Local, str] = {}
+        self.kept = {copy.local: copy for block in plan.blocks() for copy in block.kept}
         self.area_types = {a: self._area_type(a) for a in plan.areas}
         self.types = {a: t.cpp for a, t in self.area_types.items()}
         self.members: dict[tuple[Buffer, Expr], str] = {}  # global tensors, by memory and offset
@@ -93,13 +95,18 @@ class PlanWriter:
 
     def _name_locals(self) -> None:
         names = Names()
-        for local in self.plan.locals():
+        for local in dict.fromkeys([*self.plan.locals(), *self.kept]):
             self.names[local] = names.new(local.name)
 
     def _place(self, local: Local) -> str:
         """The expression of a local's memory, from its area's base."""
         slot = local.slot
         assert slot is not None
+        if slot.area is Area.KEPT:
+            # A view of its own memory alone, at the elements of this step.
+            count = slot.bytes // local.dtype.bytes
+            view = f"keptBuf_.GetWithOffset<{local.dtype.cpp}>({count}, {slot.offset})"
+            return self.extents.place(self.kept[local], view)
         if local.kind is Kind.BYTES and slot.area is Area.CALC:
             # A library function works on all that its buffer has: the view ends with the slot.
             return f"calcBuf_.GetWithOffset<{local.dtype.cpp}>({slot.bytes}, {slot.offset})"
@@ -126,6 +133,8 @@ class PlanWriter:
         for item in block.body:
             if isinstance(item, Instr):
                 for local in (*item.srcs, *item.scratch, item.dst):
+                    if local.base in self.kept:
+                        locals_.setdefault(local.base)
                     locals_.setdefault(local)
         out: list[Statement] = []
         based = any(
@@ -135,8 +144,17 @@ class PlanWriter:
             cpp = self.types[Area.CALC]
             out.append(Statement("calc", "calc", (), cpp))
         groups: list[tuple[str, list[str]]] = []
+        views: dict[str, str] = {}  # of kept memory: the first local that is there
         for local in locals_:
-            text = f"{self.names[local]} = {self._place(local)}"
+            name = self.names[local]
+            if local.base in self.kept:
+                place = self._place(local.base)
+                first = views.setdefault(place, name)
+                place = place if first == name else first
+                place += "" if local.of is None else f".ReinterpretCast<{local.dtype.cpp}>()"
+            else:
+                place = self._place(local)
+            text = f"{name} = {place}"
             room = groups and sum(map(len, groups[-1][1])) + len(text) < 80
             if groups and groups[-1][0] == local.dtype.cpp and room:
                 groups[-1][1].append(text)
@@ -194,11 +212,11 @@ class PlanWriter:
         scalar_type = instr.srcs[0].dtype if instr.srcs else instr.dst.dtype
         if instr.form == "flip_sign":
             scalar_type = DataType.DT_INT32  # of the bits
+        elif instr.form == "selects":
+            scalar_type = instr.dst.dtype
         scalars = [self.scalars.scalar(s, scalar_type) for s in instr.scalars]
         count = self.extents.elements(instr.extent, instr.dst.dtype)
-        helper = helper_for(instr)
-        if helper is not None:
-            self.shared.helpers.setdefault(helper)
+        self._help(instr)
         scratch = [self.names[x] for x in instr.scratch]
         operands: list[str]
         if instr.form in ("with_col", "with_row", "spread_col", "spread_row"):
@@ -210,23 +228,59 @@ class PlanWriter:
         elif instr.form == "finish":
             operands = [*names, *scratch]
         elif instr.form == "neutral":
-            assert helper is None
             operands = [names[0], neutral(instr.attrs[0], instr.dst.dtype), count]
         elif instr.form == "brcb":
             groups = "1" if instr.extent is Kind.ONE else "static_cast<uint8_t>((rows + 7) / 8)"
             operands = [*names, groups]
         elif instr.form == "cast":
             operands = [*names, f"RoundMode::CAST_{instr.attrs[0]}", count]
+        elif instr.form in ("compare", "compares", "select", "selects", "mask", "bits"):
+            operands = self._masked(instr, names, scalars, count)
         elif instr.form == "library":
             operands = [*names, *scalars, *scratch, count]
-        elif instr.form == "move":
-            block = 32 // instr.dst.dtype.bytes
-            whole = count if count.isdigit() and int(count) % block == 0 else ""
-            rounded = f"({count} + {block - 1}) / {block} * {block}"
-            operands = [*names, whole or rounded]
+        elif instr.form in ("move", "keep"):
+            return self._move(instr, names, count, comment)
         else:
             operands = [*names, *scalars, count]
         return Statement(instr.form, instr.name, tuple(operands), scalar_type.cpp, comment)
+
+    def _masked(self, instr: Instr, names: list[str], scalars: list[str], count: str) -> list[str]:
+        """Operands of what works on bits."""
+        dtype = instr.dst.dtype
+        if instr.form in ("compare", "compares"):
+            bits, *values = names
+            whole = self.extents.repeats(instr.extent, instr.srcs[0].dtype)
+            mode = f"CMPMODE::{instr.attrs[0]}"
+            return [f"{bits}.ReinterpretCast<uint8_t>()", *values, *scalars, mode, whole]
+        if instr.form in ("select", "selects"):
+            mode = "TENSOR" if instr.form == "select" else "SCALAR"
+            return [*names, *scalars, f"SELMODE::VSEL_TENSOR_{mode}_MODE", count]
+        if instr.form == "mask":
+            return [*names, self.extents.words(instr.extent, 1)]
+        if dtype != DataType.DT_UINT16:
+            names = [f"{name}.ReinterpretCast<uint16_t>()" for name in names]
+        return [*names, self.extents.words(instr.extent, 8 * dtype.bytes)]
+
+    def _help(self, instr: Instr) -> None:
+        """Have the helper function of ``instr``, if it needs one."""
+        helper = helper_for(instr)
+        if helper is not None:
+            self.shared.helpers.setdefault(helper)
+
+    def _move(
+        self, instr: Instr, names: list[str], count: str, comment: tuple[str, ...]
+    ) -> Statement:
+        """A copy within on-chip memory: of whole blocks, but where it is kept to the element."""
+        block = 32 // instr.dst.dtype.bytes
+        known = as_int(self.plan.space.cols) or 0
+        rows = instr.extent is Kind.FULL and self.plan.form == "rows" and known == self.plan.pitch
+        if (count.isdigit() and int(count) % block == 0) or (rows and known % block == 0):
+            return Statement("move", "DataCopy", (*names, count), comment=comment)
+        if instr.form == "move":
+            rounded = f"({count} + {block - 1}) / {block} * {block}"
+            return Statement("move", "DataCopy", (*names, rounded), comment=comment)
+        self._help(instr)
+        return Statement("keep", "Keep", (*names, count), comment=comment)
 
     # --- copies ---
 
@@ -331,7 +385,7 @@ class PlanWriter:
         return "workspace" if buffer in self.shared.offsets else self.shared.tensors[buffer]
 
     def _tensor(self, memory: Buffer, offset: Expr, member: str) -> TensorView:
-        start = self.scalars.expression(offset, "start")
+        start = self.scalars.term(offset, "start")
         source = self.shared.pointer(memory)
         return TensorView(memory.type.dtype.cpp, member, source, "" if start == "0" else start)
 
@@ -361,8 +415,7 @@ class PlanWriter:
             copies = self._copies(phase.step.loads, Area.IN, into=True)
             out.append(FunctionView(f"CopyIn{suffix}", self.extents.position, tuple(copies)))
         compute = self._compute(phase.step, Area.IN, Area.OUT)
-        size = {"run": "uint32_t count", "rows": "uint32_t rows", "chunks": "uint32_t cols"}
-        out.append(FunctionView(f"Compute{suffix}", size[self.plan.form], tuple(compute)))
+        out.append(FunctionView(f"Compute{suffix}", self._compute_params(phase), tuple(compute)))
         if phase.step.stores:
             copies = self._copies(phase.step.stores, Area.OUT, into=False)
             out.append(FunctionView(f"CopyOut{suffix}", self.extents.position, tuple(copies)))
@@ -370,6 +423,16 @@ class PlanWriter:
             body = self._compute(phase.finish, Area.IN, Area.OUT)
             out.append(FunctionView(f"Finish{suffix}", "", tuple(body)))
         return out
+
+    def _compute_params(self, phase: Phase) -> str:
+        """How large a step is, and where, if it works on parts of what is kept."""
+        blocks = (self.plan.prologue, phase.step)
+        kept = (copy.local for block in blocks for copy in block.kept)
+        if any(self._place(local).endswith("]") for local in kept):
+            return self.extents.position
+        return {"run": "uint32_t count", "rows": "uint32_t rows", "chunks": "uint32_t cols"}[
+            self.plan.form
+        ]
 
     def _once(self, name: str, params: str, block: Block, area: Area) -> FunctionView | None:
         if block.empty:
@@ -398,7 +461,7 @@ class PlanWriter:
 def queue_view(area: Area, size: int, depth: int) -> QueueView:
     """The queue or buffer of ``area``."""
     position, member = _POSITIONS[area]
-    if area is Area.CALC:
+    if area in (Area.CALC, Area.KEPT):
         return QueueView(f"TBuf<TPosition::{position}>", member, str(size))
     count = depth if area in (Area.IN, Area.OUT) else 1
     return QueueView(f"TQue<TPosition::{position}, 1>", member, f"{count}, {size}")

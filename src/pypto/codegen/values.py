@@ -48,13 +48,15 @@ def literal(value: int | float | bool, dtype: DataType) -> str:
     if dtype.is_float:
         return narrowed(float_literal(float(value)), dtype)
     bits = 8 * dtype.bytes
+    unsigned = dtype.name.startswith("DT_UINT")
     wrapped = int(value) & ((1 << bits) - 1)
-    if not dtype.name.startswith("DT_UINT") and wrapped >> (bits - 1):
+    if not unsigned and wrapped >> (bits - 1):
         wrapped -= 1 << bits
     if wrapped == -(1 << (bits - 1)) and bits >= 32:
         return f"({wrapped + 1} - 1)"  # the magnitude alone does not fit the type
-    text = str(wrapped)
-    return text if bits == 32 else f"static_cast<{dtype.cpp}>({text})"
+    if bits == 32:
+        return f"{wrapped}u" if unsigned else str(wrapped)
+    return f"static_cast<{dtype.cpp}>({wrapped})"
 
 
 def neutral(stem: str, dtype: DataType) -> str:

@@ -40,6 +40,11 @@ class FunctionView:
     params: str
     statements: tuple[Statement, ...]
 
+    @property
+    def arguments(self) -> str:
+        """What ``Process`` gives it: variables with the names of its parameters."""
+        return ", ".join(param.split()[-1] for param in self.params.split(", ") if param)
+
 
 @dataclass(frozen=True, slots=True)
 class FieldView:

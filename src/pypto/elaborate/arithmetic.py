@@ -14,6 +14,7 @@ from pypto.elaborate import advice
 from pypto.elaborate import values as v
 from pypto.elaborate.branches import choose
 from pypto.elaborate.diagnostics import Poisoned, refuse
+from pypto.elaborate.dunders import call_special_method, operator_method
 from pypto.elaborate.iteration import MAX_LENGTH, items_of, iterate
 from pypto.elaborate.machine import Frame
 from pypto.elaborate.numerics import is_dtype
@@ -90,15 +91,21 @@ def operand(frame: Frame, item: Item, span: Span) -> Expr | None:
 
 def binary(frame: Frame, sign: type, a: Item, b: Item, node: cst.CSTNode) -> Item:
     """``a sign b``; ``node`` is the whole expression."""
+    span = frame.span(node)
+    found = operator_method(frame, BINARY[sign][0], a, b, span)
+    if found is not None:
+        return found
     if is_tensor(a) or is_tensor(b):
         return _tensor_operator(frame, BINARY[sign][0], (a, b), node)
-    span = frame.span(node)
     return apply_operator(frame, sign, a, b, span)
 
 
 def apply_operator(frame: Frame, sign: type, a: Item, b: Item, span: Span) -> Item:
     """``a sign b`` where no expression says so: in a fold, for one."""
     symbol, op, function = BINARY[sign]
+    found = operator_method(frame, symbol, a, b, span)
+    if found is not None:
+        return found
     if is_tensor(a) or is_tensor(b):
         return _operation(frame, symbol, (a, b), span, [span, span], None)
     left, right = operand(frame, a, span), operand(frame, b, span)
@@ -255,6 +262,9 @@ def _check_size(symbol: str, x: object, y: object, span: Span) -> None:
         refuse(FeValueError, f"the result of {symbol} is too large for compile time", span)
 
 
+_UNARY_METHODS = {"-": "__neg__", "+": "__pos__", "~": "__invert__"}
+
+
 def unary(frame: Frame, sign: type, item: Item, node: cst.CSTNode) -> Item:
     """``-x``, ``+x``, ``~x`` or ``not x``."""
     span = frame.span(node)
@@ -272,6 +282,9 @@ def unary(frame: Frame, sign: type, item: Item, node: cst.CSTNode) -> Item:
             return scalar(as_number(item.expr))
         if item.expr.kind == "int":
             return scalar(apply("sub", const(-1), item.expr))
+    found = call_special_method(frame, item, _UNARY_METHODS[symbol], [], span)
+    if found is not None:
+        return found
     value = frame.python(item, span, f"the operator {symbol}")
     _check_plain(frame, f"the operator {symbol}", span, (value, item))
     return Known(python_call(function, span, value))
@@ -293,6 +306,12 @@ def truth(frame: Frame, item: Item, span: Span) -> bool:
             got=v.describe(item),
             help="compare sizes or parameters, or choose elementwise with an operation",
         )
+    for method in ("__bool__", "__len__"):
+        found = call_special_method(frame, item, method, [], span)
+        if found is not None:
+            return truth(frame, found, span)
+    if isinstance(item, v.Instance):
+        return True
     value = frame.python(item, span, "a condition")
     plain = isinstance(value, _PLAIN) or number(Known(value)) is not None
     if not plain and (hasattr(type(value), "__bool__") or hasattr(type(value), "__len__")):
@@ -335,6 +354,9 @@ def compare(frame: Frame, sign: cst.BaseCompOp, a: Item, b: Item, node: cst.CSTN
             return found
         return unary(frame, cst.Not, found, node)
     symbol, op, function = _COMPARE[type(sign)]
+    by_method = operator_method(frame, symbol, a, b, span)
+    if by_method is not None:
+        return by_method
     if is_tensor(a) or is_tensor(b):
         return _tensor_operator(frame, symbol, (a, b), node)
     left, right = operand(frame, a, span), operand(frame, b, span)
@@ -396,6 +418,9 @@ def _comparable(a: v.Instance, b: v.Instance, span: Span) -> tuple[Item, Item]:
 
 def _contains(frame: Frame, container: Item, item: Item, node: cst.CSTNode) -> Item:
     span = frame.span(node)
+    found = call_special_method(frame, container, "__contains__", [item], span)
+    if found is not None:
+        return found if isinstance(found, Scalar) else Known(truth(frame, found, span))
     if isinstance(container, Known) and isinstance(container.value, str):
         text = frame.python(item, span, "the operator in")
         return Known(python_call(operator.contains, span, frame.use(container, span), text))

@@ -11,6 +11,7 @@ from pypto.elaborate import values as v
 from pypto.elaborate.captures import method_kind
 from pypto.elaborate.containers import refuse_outside, refuse_shape_change
 from pypto.elaborate.diagnostics import Poisoned, refuse
+from pypto.elaborate.dunders import call_special_method, has_special_method
 from pypto.elaborate.iteration import items_of
 from pypto.elaborate.machine import Frame, Rebinding, identifier
 from pypto.elaborate.mutation import check_change
@@ -159,7 +160,9 @@ def store(
 ) -> None:
     """``owner[key] = item``, where ``target`` is the text of ``owner[key]``."""
     span = frame.span(target)
-    if is_tensor(owner):
+    if has_special_method(owner, "__setitem__"):
+        call_special_method(frame, owner, "__setitem__", [key, item], span)
+    elif is_tensor(owner):
         _store_tensor(frame, target, owner, key, item)
     elif isinstance(owner, v.Mapping):
         check_change(frame, owner, span)

@@ -8,6 +8,7 @@ import types
 
 from pypto.elaborate import advice
 from pypto.elaborate import values as v
+from pypto.elaborate.ancestors import super_attribute
 from pypto.elaborate.captures import ABSENT, CapturedRead, Unreadable, method_kind, path_text
 from pypto.elaborate.diagnostics import refuse
 from pypto.elaborate.machine import Frame
@@ -28,6 +29,8 @@ def attribute(frame: Frame, owner: Item, name: str, span: Span) -> Item:
         return tensor_attribute(frame, owner, name, span)
     if isinstance(owner, Instance):
         return instance_attribute(frame, owner, name, span)
+    if isinstance(owner, v.Super):
+        return super_attribute(frame, owner, name, span)
     if isinstance(owner, Sequence) and owner.kind is not None:
         fields = owner.kind.value._fields  # type: ignore[attr-defined]
         if name in fields:

@@ -18,6 +18,7 @@ from pypto.elaborate.attributes import attribute
 from pypto.elaborate.captures import whole_text
 from pypto.elaborate.containers import change_set
 from pypto.elaborate.diagnostics import refuse
+from pypto.elaborate.dunders import operator_method
 from pypto.elaborate.iteration import MAX_LENGTH, items_of
 from pypto.elaborate.machine import Frame, Replaced, identifier
 from pypto.elaborate.methods import refuse_shape_change
@@ -91,6 +92,9 @@ def _result(frame: Frame, node: cst.AugAssign, old: Item) -> Item | None:
         for kind, signs in _CHANGED.items():
             if isinstance(old.value, kind) and sign in signs:
                 _refuse_change(frame, node, old, kind.__name__)
+    found = operator_method(frame, BINARY[sign][0], old, value, frame.span(node), in_place=True)
+    if found is not None:
+        return found
     item = _new(frame, node, old, value)
     if isinstance(old, Buffer | v.Part):
         write(frame, old, item, frame.span(node), frame.span(node.target).text())

@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from typing import TypeAlias
 
 from pypto.elaborate.equal import Equal
+from pypto.elaborate.values import Loop
 from pypto.error import Span
 from pypto.ir.expr import Expr, Variable, apply, as_int, const, variables_of
 from pypto.ir.ranges import Ranges
@@ -25,7 +26,9 @@ from pypto.ir.tensor import (
     Statement,
 )
 
-__all__ = ["Block", "Draft", "OpenFor", "OpenIf", "behind", "finish", "in_front"]
+__all__ = [
+    "Block", "Draft", "OpenFor", "OpenIf", "Turn", "behind", "finish", "in_front", "runs_once",
+]  # fmt: skip
 
 _TRUE = const(True)
 
@@ -37,6 +40,7 @@ class Block:
     ``locals``: local tensors of the loop or kernel around. ``variables``: those defined here.
     ``ranges``: what is known of integers here. ``reached``: it runs, once at least, where this
     holds and the block around it runs. ``equal``: equations that every call that gets here meets.
+    ``opposite``: the other side of the branch that it is a side of.
     """
 
     outer: Block | None = None
@@ -48,6 +52,7 @@ class Block:
     depth: int = 0
     reached: Expr = _TRUE
     equal: list[Expr] = field(default_factory=list)
+    opposite: Block | None = None
 
     @property
     def choice(self) -> Block:
@@ -114,11 +119,29 @@ class OpenFor:
 
     def runs(self) -> bool:
         """Whether it is known to run at least once."""
-        step, length = as_int(self.step), apply("sub", self.stop, self.start)
-        if step is None or step == 0:
-            return False
-        length = length if step > 0 else apply("neg", length)
-        return self.around.ranges.nonnegative(apply("sub", length, 1))
+        return runs_once(self.around.ranges, self.start, self.stop, self.step)
+
+
+def runs_once(ranges: Ranges, start: Expr, stop: Expr, step: Expr) -> bool:
+    """Whether a loop with these bounds is known to run at least once."""
+    known, length = as_int(step), apply("sub", stop, start)
+    if known is None or known == 0:
+        return False
+    length = length if known > 0 else apply("neg", length)
+    return ranges.nonnegative(apply("sub", length, 1))
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Turn:
+    """One reading of a loop's body: ``iterations`` of the loop that the program states.
+
+    ``first``, ``last``: whether it can be the first one of all, and the last.
+    """
+
+    loop: Loop
+    iterations: int
+    first: bool
+    last: bool
 
 
 @dataclass(slots=True, eq=False)

@@ -6,7 +6,7 @@ dtype and shape go through a local tensor that both sides store; other things mu
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from typing import NoReturn
 
@@ -19,21 +19,24 @@ from pypto.elaborate.exits import (
     CONTINUE,
     RETURN,
     VALUE,
+    ContinueSignal,
     ExitSignal,
     LeftSignal,
     RaisedSignal,
+    left,
     record,
 )
 from pypto.elaborate.joining import as_kind, common_kind, in_words, is_partial, same, sees, settled
 from pypto.elaborate.machine import REGION, Frame
 from pypto.elaborate.mutation import objects_held
 from pypto.elaborate.scalars import as_number, number
+from pypto.elaborate.settings import settings_held
 from pypto.elaborate.values import Deferred, Item, Known, Scalar, Sequence
 from pypto.error import FeTypeError, FeValueError, Span
-from pypto.ir.expr import Expr, Kind, apply, const, symbols_of, variables_of
+from pypto.ir.expr import Const, Expr, Kind, apply, const, symbols_of, variables_of
 from pypto.ir.tensor import Merge, TensorType
 
-__all__ = ["as_condition", "choose", "run_branch", "unless"]
+__all__ = ["as_condition", "choose", "repeat", "run_branch", "unless"]
 
 _ZERO: dict[Kind, Expr] = {"bool": const(False), "int": const(0), "float": const(0.0)}
 _HIDDEN = (BREAK, CONTINUE, RETURN)
@@ -318,6 +321,25 @@ def unless(frame: Frame, away: Expr, span: Span, rest: Callable[[], None]) -> No
     run_branch(frame, negated(as_condition(away)), span, reached, gone)
 
 
+def repeat(frame: Frame, span: Span, turns: Iterable[Callable[[], None]]) -> None:
+    """Run ``turns`` one after the other until control leaves them: the iterations of a loop.
+
+    A ``break`` or ``return`` under a run-time condition is a flag behind the last one.
+    """
+    for turn in turns:
+        away = left(frame, span, BREAK, RETURN)
+        try:
+            if away is None:
+                turn()
+            else:
+                unless(frame, away, span, turn)
+        except (ContinueSignal, LeftSignal):
+            pass
+        frame.locals.pop(CONTINUE, None)
+        if isinstance(left(frame, span, BREAK, RETURN), Const):
+            return
+
+
 def _open(frame: Frame, condition: Expr, span: Span) -> _Branch:
     frame.count(span, REGION)
     builder = frame.context.builder
@@ -325,12 +347,13 @@ def _open(frame: Frame, condition: Expr, span: Span) -> _Branch:
     opposite = negated(condition)
     then = builder.nested(builder.ranges.assume(condition), condition, loop=False)
     other = builder.nested(builder.ranges.assume(opposite), opposite, loop=False)
+    then.opposite, other.opposite = other, then
     return _Branch(frame, OpenIf(builder.block, condition, then, other, span))
 
 
 def _end(frame: Frame, block: Block, side: Callable[[], None]) -> ExitSignal | None:
     """Evaluate one side: how control always leaves it; None: it may get to its end."""
-    with objects_held(frame), frame.context.builder.inside(block):
+    with objects_held(frame), settings_held(frame), frame.context.builder.inside(block):
         try:
             side()
         except ExitSignal as signal:
@@ -361,7 +384,7 @@ def choose(
     for block, side in ((draft.then, then), (draft.other, other)):
         frame.locals.clear()
         frame.locals.update(before)
-        with objects_held(frame), builder.inside(block):
+        with objects_held(frame), settings_held(frame), builder.inside(block):
             try:
                 found.append(side())
             except RaisedSignal:

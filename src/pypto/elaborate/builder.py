@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import NoReturn
 
-from pypto.elaborate.blocks import Block, Draft, OpenFor, OpenIf, finish
+from pypto.elaborate.blocks import Block, Draft, OpenFor, OpenIf, Turn, finish
 from pypto.elaborate.conditions import implying, negated, simplest
 from pypto.elaborate.copies import Copies
 from pypto.elaborate.diagnostics import OverLimit, refuse
@@ -61,6 +61,8 @@ def _holding(buffer: Buffer, value: Value) -> Part:
 _TRUE = const(True)
 _ZERO = const(0)
 
+_ASKED = "every call is asked, since only the running kernel knows whether it gets here"
+
 MAX_STATEMENTS = 10_000
 """Operations, loads and stores of one kernel; a C++ compiler needs some 5 ms for each."""
 
@@ -98,7 +100,7 @@ class Builder:
     made: dict[Value, Block] = field(default_factory=dict)
     count: int = 0  # values
     variables: int = 0
-    loops: dict[Variable, OpenFor] = field(default_factory=dict)  # by their indices
+    loops: dict[Expr, Turn] = field(default_factory=dict)  # those being read, by index
     origins: dict[Variable, tuple[str, Span]] = field(default_factory=dict)
     statements: int = 0
     appended: int = 0
@@ -116,8 +118,8 @@ class Builder:
 
     @contextmanager
     def inside(self, block: Block) -> Iterator[None]:
-        """Append to ``block``; a tile that is set there ends with it."""
-        outer, tile = self.block, (self.tile, self.tile_span)
+        """Append to ``block``."""
+        outer = self.block
         # What was loaded before a loop may be overwritten by an iteration before this one.
         known = {} if block.locals is not outer.locals else dict(self.loaded[-1])
         self.block = block
@@ -127,7 +129,6 @@ class Builder:
         finally:
             self.loaded.pop()
             self.block = outer
-            self.tile, self.tile_span = tile
 
     def nested(self, ranges: Ranges, reached: Expr, *, loop: bool) -> Block:
         """A block inside the one that is open; a loop's has local tensors of its own."""
@@ -386,7 +387,8 @@ class Builder:
         """Make ``condition`` a precondition of every call that gets here; the same one counts once.
 
         Of the way here counts what is known at launch: a call that runs a loop or takes a branch
-        only because of elements must meet the condition, too. ``values``: those whose sizes it
+        only because of elements must meet the condition, too, since a running kernel refuses
+        nothing; the message then says so. ``values``: those whose sizes it
         compares; what was made in front of a branch has no other sizes inside. ``block``: here,
         the block that is open or one around it.
         """
@@ -400,9 +402,12 @@ class Builder:
                 got=str(simplest(condition)),
                 help="use slices of constant length: x[i * T : (i + 1) * T]",
             )
-        block = (block or self.block).choice
+        here = block or self.block
+        block = here.choice
         while block.outer is not None and not all(self.made[v].within(block) for v in values):
             block = block.outer.choice
+        if any(variables_of(one.reached) for one in here.chain() if not block.within(one)):
+            message = f"{message}; {_ASKED}"
         for one in conditions:
             self._require(block, one, message, span)
 

@@ -111,6 +111,8 @@ def _call(
             return _set_all_options(frame, positional, keyword, span)
         if isinstance(value, Function) or not (_is_own(value) or is_foreign(value)):
             return call_helper(frame, callee, positional, keyword, span)
+    if value is object.__init__ and not positional:
+        return Known(None)
     special = call_special(frame, callee, positional, keyword, span)
     if special is not None:
         return special

@@ -11,6 +11,7 @@ led to. Each step goes from one object to the next:
 ``("item", key)``     list, tuple, dict, str, range -> element
 ``("outline", None)`` list, tuple -> length; dict -> its keys
 ``("method", name)``  object or class -> function of that method, class method or property
+``("base", number)``  class -> the class at this place of its method resolution order
 ====================  ==============================================================
 
 ``global h``, ``global K`` is the global ``K`` of the module of helper ``h``. Reads are plain data
@@ -99,6 +100,8 @@ def path_text(path: Path) -> str:
             out += f".{key}"
         elif kind == "item":
             out += f"[{key!r}]"
+        elif kind == "base":
+            out += ".__mro__[" + str(key) + "]"
         else:
             out += f" -> {key}" if out else str(key)
     return out
@@ -328,7 +331,15 @@ def _outline(value: object, key: None) -> object:
     raise Unreadable(f"a '{type(value).__name__}' has no length that is read")
 
 
+def _base(value: object, number: int) -> object:
+    order = value.__mro__ if isinstance(value, type) else ()
+    if not 0 <= number < len(order):
+        raise Unreadable("there is no such base class", missing=True)
+    return order[number]
+
+
 _STEPS: dict[str, Any] = {
+    "base": _base,
     "global": _global,
     "cell": _cell,
     "default": _default,
@@ -390,6 +401,8 @@ def _step_rows(value: object, step: Step, found: object) -> tuple[Row, ...]:
         return _method_rows(value, key)
     if kind == "outline":
         return ()  # of a tuple
+    if kind == "base":
+        return ((value, "__mro__", value.__mro__),)  # type: ignore[attr-defined]
     if kind == "attr":
         stored = getattr(value, "__dict__", None)
         if isinstance(value, enum.Enum | enum.EnumMeta | tuple):

@@ -55,11 +55,15 @@ class _Name:
 
 @dataclass(slots=True, eq=False)
 class Carrier:
-    """The names that one loop assigns. ``number``: which of the kernel's run-time loops it is."""
+    """The names that one loop assigns. ``number``: which of the kernel's run-time loops it is.
+
+    ``runs``: this loop or another part of the unrolled one that it belongs to runs at least once.
+    """
 
     frame: Frame
     draft: OpenFor
     number: int
+    runs: bool
     names: dict[str, _Name] = field(default_factory=dict)
     wrong: dict[tuple[object, ...], str] = field(default_factory=dict)  # guesses
     closed: bool = False
@@ -189,7 +193,7 @@ class Carrier:
         if isinstance(name.before, Deferred):
             name.before = name.before.settle(span)
         before: Item | None = name.before
-        if before is None and not (self._runs() or name.free):
+        if before is None and not (self.runs or name.free):
             self._refuse_unset(name, last, span)
         final = number(last)
         if final is not None:
@@ -310,7 +314,7 @@ class Carrier:
     # --- what cannot be carried ---
 
     def _runs(self) -> bool:
-        """Whether the loop is known to run at least once."""
+        """Whether the loop itself is known to run at least once."""
         return self.draft.runs()
 
     def _changed(self, name: _Name, last: Item, span: Span) -> None:

@@ -62,9 +62,7 @@ def _head(function: ParsedFunction) -> Iterator[Diagnostic]:
 def _special(function: ParsedFunction, node: cst.CSTNode) -> Iterator[Diagnostic]:
     """Forms of supported nodes that are refused all the same."""
     form, place = None, node
-    if isinstance(node, cst.FunctionDef) and node.decorators:
-        form, place = FORMS["decorator"], node.decorators[0]
-    elif isinstance(node, cst.Raise) and node.exc is None:
+    if isinstance(node, cst.Raise) and node.exc is None:
         form = FORMS["raise"]
     if form is not None:
         yield _unsupported(form.message, function, place, form.help)

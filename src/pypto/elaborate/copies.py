@@ -36,7 +36,7 @@ class Copies:
     memory: Callable[[Buffer], Memory]
     made: dict[Value, Block]
     time: int = 0
-    writes: dict[Memory, list[int]] = field(default_factory=dict)
+    writes: dict[Memory, list[tuple[int, Block]]] = field(default_factory=dict)
     sources: dict[Value, dict[Memory, tuple[int, str]]] = field(default_factory=dict)
     uses: dict[Value, list[_Use]] = field(default_factory=dict)
 
@@ -51,11 +51,21 @@ class Copies:
         for memory, source in found.items():
             own[memory] = min(source, own.get(memory, source))
             for use in self.uses.get(value, ()):
-                if self._written(memory, own[memory][0], use.time):
+                if self._written(memory, own[memory][0], use.time, value, use.block):
                     _refuse(value, own[memory][1], use.span)
 
-    def _written(self, memory: Memory, since: int, until: int) -> bool:
-        return any(since < time <= until for time in self.writes.get(memory, ()))
+    def _written(self, memory: Memory, since: int, until: int, value: Value, block: Block) -> bool:
+        """Whether a use of ``value`` in ``block`` can come after a write between these times."""
+        return any(
+            since < time <= until and not self._exclusive(write, block, value)
+            for time, write in self.writes.get(memory, ())
+        )
+
+    def _exclusive(self, write: Block, use: Block, value: Value) -> bool:
+        """Whether the two stand on different sides of a branch, of which one runs in the life of
+        ``value``: an iteration of a loop around may take the other side than the one before."""
+        side = next((one for one in write.chain() if _faces(one, use)), None)
+        return side is not None and self.made[value].within(side.loop)
 
     def use(self, value: Value, block: Block, span: Span) -> None:
         """``value`` is used: refused when it should have changed."""
@@ -63,14 +73,14 @@ class Copies:
             return
         self.uses.setdefault(value, []).append(_Use(self.time, block, span))
         for memory, (since, name) in self.sources[value].items():
-            if self._written(memory, since, self.time):
+            if self._written(memory, since, self.time, value, block):
                 _refuse(value, name, span)
 
     def write(self, buffer: Buffer, block: Block) -> None:
         """``buffer`` is written: in a loop, also before what stands in front of it."""
         self.time += 1
         memory = self.memory(buffer)
-        self.writes.setdefault(memory, []).append(self.time)
+        self.writes.setdefault(memory, []).append((self.time, block))
         loops = [one for one in block.chain() if one.loop is one and one.outer is not None]
         if not loops:
             return
@@ -84,6 +94,11 @@ class Copies:
         for use in uses:
             if any(use.block.within(loop) for loop in around):
                 _refuse(value, buffer, use.span)
+
+
+def _faces(side: Block, block: Block) -> bool:
+    """Whether ``block`` stands on the other side of the branch that ``side`` is a side of."""
+    return side.opposite is not None and block.within(side.opposite)
 
 
 def _refuse(value: Value, buffer: str, span: Span) -> NoReturn:

@@ -26,7 +26,8 @@ functions are put in the place of their calls, loops over lists are unrolled, ob
 dicts exist only while compiling. Every construct of Python is either supported or refused with its
 place and a rewrite, also in branches that are never taken.
 
-In the examples `x` and `o` are tensors and `n` is an int, parameters of the kernel.
+In the examples `x` and `o` are tensors and `n` is an int, parameters of the kernel; `W` is an
+object from outside.
 """
 
 _BUILT_IN = """\
@@ -36,17 +37,20 @@ Built-ins that run while compiling: `abs`, `all`, `any`, `ascii`, `bin`, `bool`,
 `callable`, `chr`, `complex`, `dict`, `divmod`, `enumerate`, `filter`, `float`, `format`,
 `frozenset`, `getattr`, `hasattr`, `hex`, `int`, `isinstance`, `iter`, `len`, `list`, `map`, `max`,
 `min`, `next`, `oct`, `ord`, `pow`, `print`, `range`, `repr`, `reversed`, `round`, `set`, `slice`,
-`sorted`, `str`, `sum`, `tuple` and `zip`, the functions of `math`, `cmath` and `operator`,
+`sorted`, `str`, `sum`, `super`, `tuple` and `zip`, the functions of `math`, `cmath` and `operator`,
 `functools.partial`, `functools.reduce`, `finfo` and `iinfo` of torch and NumPy. `abs`, `min`,
 `max`, `sum`, `any`, `all`, `divmod`, `int`, `float` and `bool` also take run-time numbers. `print`
 shows values that are known while compiling, once for each compilation.
 
 Helpers are functions and lambdas with Python source, nested ones, methods, properties, class and
 static methods of objects and classes from outside, and what `functools.partial` or
-`functools.lru_cache` make of these. A function may call itself up to 100 levels deep. Kernels make
-objects of dataclasses, named tuples, members of enumerations, and classes that have a plain
-`__init__`; what they hold may be tensors. Functions whose result depends on more than their
-arguments (clocks, random numbers, the environment, files) are refused.
+`functools.lru_cache` make of these. A function may call itself up to 100 levels deep. Functions may
+be values: arguments of helpers, items of lists and dicts, attributes; what a call of the kernel
+passes is none, though. Kernels make objects of dataclasses, named tuples, members of enumerations, and
+classes that have a plain `__init__`; what they hold may be tensors. Operators, comparisons, `len`,
+`in`, `bool`, loops, indexing, calls and `with` use the special methods of their classes (`__add__`,
+`__getitem__`, ...). Functions whose result depends on more than their arguments (clocks, random
+numbers, the environment, files) are refused.
 """
 
 

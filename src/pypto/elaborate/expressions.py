@@ -65,7 +65,7 @@ def _name(frame: Frame, node: cst.Name) -> Item:
     name = identifier(node)
     if name in _CONSTANTS:
         return Known(_CONSTANTS[name])
-    scope = _scope_of(frame, name)
+    scope = frame.scope_of(name)
     if name in scope.locals:
         if name in scope.tensor_parameters:
             for rebinding in frame.context.rebindings:
@@ -102,14 +102,6 @@ def _name(frame: Frame, node: cst.Name) -> Item:
             "with one underscore"
         )
     refuse(FeNameError, f"name '{name}' is not defined", span, help=help)
-
-
-def _scope_of(frame: Frame, name: str) -> Frame:
-    """The scope that ``name`` belongs to: the innermost one that sets it, or the outermost."""
-    scope = frame
-    while scope.enclosing is not None and name not in scope.own:
-        scope = scope.enclosing
-    return scope
 
 
 def _visible(frame: Frame) -> set[str]:

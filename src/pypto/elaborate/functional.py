@@ -10,6 +10,7 @@ from typing import Any
 import libcst as cst
 
 from pypto.elaborate import values as v
+from pypto.elaborate.ancestors import make_super
 from pypto.elaborate.arithmetic import apply_operator, truth
 from pypto.elaborate.attributes import attribute, has_attribute
 from pypto.elaborate.diagnostics import refuse
@@ -34,7 +35,7 @@ def call_special(
     frame: Frame, callee: Known, positional: Arguments, keyword: Keywords, span: Span
 ) -> Item | None:
     """A call of one of the functions of this module; None for others and for plain values."""
-    if not isinstance(callee.value, types.BuiltinFunctionType | type):
+    if not isinstance(callee.value, types.BuiltinFunctionType | types.FunctionType | type):
         return None  # looking it up would run its __hash__
     handler = _HANDLERS.get(callee.value)
     if handler is None:
@@ -236,6 +237,29 @@ def _next(frame: Frame, positional: Arguments, keyword: Keywords, span: Span) ->
     refuse(FeValueError, "StopIteration: the iterator has no item left", span)
 
 
+# --- decorators of nested functions ---
+
+
+def _same_function(frame: Frame, positional: Arguments, keyword: Keywords, span: Span) -> Item:
+    """What only keeps results or names: a function is evaluated where it is called."""
+    if not positional:
+        refuse(FeTypeError, "a decorator takes the function below it", span)
+    return positional[0][0]
+
+
+def _wraps(frame: Frame, positional: Arguments, keyword: Keywords, span: Span) -> Item:
+    _expect("functools.wraps", positional, keyword, span, 1, 1)
+    return Partial(Known(functools.update_wrapper), (), {})
+
+
+def _cached(frame: Frame, positional: Arguments, keyword: Keywords, span: Span) -> Item:
+    """``@functools.lru_cache`` and ``@functools.lru_cache(maxsize=...)``."""
+    function = positional[0][0] if positional else Known(None)
+    if isinstance(function, v.CALLABLE):
+        return function
+    return Partial(Known(functools.cache), (), {})
+
+
 # --- attributes ---
 
 
@@ -293,8 +317,12 @@ _HANDLERS: dict[Any, Callable[[Frame, Arguments, Keywords, Span], Item | None]] 
     callable: _callable,
     divmod: _divmod,
     filter: _filter,
+    functools.cache: _same_function,
+    functools.lru_cache: _cached,
     functools.partial: _partial,
     functools.reduce: _reduce,
+    functools.update_wrapper: _same_function,
+    functools.wraps: _wraps,
     getattr: _getattr,
     hasattr: _hasattr,
     iter: _iter,
@@ -305,4 +333,5 @@ _HANDLERS: dict[Any, Callable[[Frame, Arguments, Keywords, Span], Item | None]] 
     print: print_values,
     sorted: _sorted,
     sum: _sum,
+    super: make_super,
 }

@@ -10,7 +10,7 @@ from pypto.elaborate import values as v
 from pypto.elaborate.binding import bind_arguments
 from pypto.elaborate.captures import Path, Unreadable, path_text, step_value
 from pypto.elaborate.checking import check
-from pypto.elaborate.closures import own_names
+from pypto.elaborate.closures import lent_names, own_names
 from pypto.elaborate.diagnostics import refuse
 from pypto.elaborate.inlining import check_depth, run
 from pypto.elaborate.lambdas import parse_lambda
@@ -82,7 +82,8 @@ def call_closure(
         origin=home.origin, caller=frame, call_span=span, place=frame.place,
         enclosing=home, own=own_names(node), function=node,
     )  # fmt: skip
-    return run(inner, node.body)
+    with lent_names(inner, node, span):
+        return run(inner, node.body)
 
 
 def _check_callable(frame: Frame, function: types.FunctionType, path: Path, span: Span) -> None:

@@ -18,6 +18,7 @@ from pypto.elaborate.creation import (
     local_tensor,
 )
 from pypto.elaborate.diagnostics import refuse
+from pypto.elaborate.dunders import call_special_method
 from pypto.elaborate.iteration import items_of, iterator, read_outline
 from pypto.elaborate.loops import at_bound, make_loop
 from pypto.elaborate.machine import Frame
@@ -184,7 +185,9 @@ def _on_items(frame: Frame, function: Any, positional: Arguments, span: Span) ->
             return Known(len(item.items))
         if isinstance(item, Known) and type(item.value) in (list, tuple, dict):
             return Known(len(read_outline(frame, item, span)))
-        return Known(len(item.owner.items)) if isinstance(item, v.View) else None
+        if isinstance(item, v.View):
+            return Known(len(item.owner.items))
+        return call_special_method(frame, item, "__len__", [], span)
     if function is isinstance and len(positional) == 2:
         return _is_instance(frame, positional)
     if function in (list, tuple) and len(positional) == 1:

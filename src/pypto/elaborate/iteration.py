@@ -12,6 +12,7 @@ from typing import Any
 from pypto.elaborate import values as v
 from pypto.elaborate.diagnostics import refuse
 from pypto.elaborate.digests import LIMIT, Undigestible, digest
+from pypto.elaborate.dunders import call_special_method, has_special_method
 from pypto.elaborate.machine import Frame
 from pypto.elaborate.mutation import check_change
 from pypto.elaborate.scalars import python_call
@@ -32,9 +33,10 @@ _KNOWN = (list, tuple, range, str, dict, set, frozenset, bytes)
 
 def is_iterable(item: Item) -> bool:
     """Whether :func:`iterate` finds items in ``item``."""
-    if isinstance(item, Known):
-        return isinstance(item.value, _KNOWN)
-    return isinstance(item, Sequence | Mapping | v.Set | View | Cursor)
+    if isinstance(item, Known) and isinstance(item.value, _KNOWN):
+        return True
+    made = isinstance(item, Sequence | Mapping | v.Set | View | Cursor)
+    return made or has_special_method(item, "__iter__")
 
 
 def items_of(frame: Frame, item: Item, span: Span) -> list[Item] | None:
@@ -54,9 +56,10 @@ def iterate(frame: Frame, item: Item, span: Span) -> Iterator[Item] | None:
         return _draw(map(Known, item.items), span)
     if isinstance(item, View):
         return _draw(map(_SHOWN[item.name], item.owner.items.items()), span)
-    if isinstance(item, Known) and is_iterable(item):
+    if isinstance(item, Known) and isinstance(item.value, _KNOWN):
         return iter(parts_of(item, _known(frame, item, span)))  # nothing may change them
-    return None
+    made = call_special_method(frame, item, "__iter__", [], span)
+    return None if made is None else iterate(frame, made, span)
 
 
 def parts_of(owner: Known, value: Any) -> list[Item]:

@@ -8,11 +8,11 @@ import types
 from collections.abc import Sequence
 
 import libcst as cst
-from libcst.metadata import MetadataWrapper, PositionProvider
 
 from pypto._recursion import deep_recursion
 from pypto.elaborate.mangling import mangle
 from pypto.elaborate.parse import ParsedFunction
+from pypto.elaborate.positions import Positions
 from pypto.elaborate.source import KernelSource, token_digest
 from pypto.error import Diagnostic, ParserError, SourceText
 
@@ -38,7 +38,7 @@ def parse_lambda(source: KernelSource, label: str) -> ParsedFunction:
         text, column, segment = found
         module = cst.parse_module(f"{_OPEN}{' ' * column}{segment}\n)\n")
         node = _lambda_in(module)
-        positions = MetadataWrapper(module, unsafe_skip_copy=True).resolve(PositionProvider)
+        positions = Positions(module)
         mangle(node, function.__code__)
     first = function.__code__.co_firstlineno
     last = first + segment.count("\n")

@@ -1,10 +1,14 @@
-"""``pypto.loop``: loops of the running kernel. The body is read once, whatever the bounds are."""
+"""``pypto.loop``: loops of the running kernel. The body is read once, whatever the bounds are.
+
+With a list of factors it is read for each of them: a loop whose iteration is so many of the plain
+one's, and behind it a loop over what is left for the next factor.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
-from dataclasses import replace
-from functools import partial
+import functools
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
 from typing import Any
 
 import libcst as cst
@@ -12,20 +16,23 @@ import libcst as cst
 from pypto.elaborate import values as v
 from pypto.elaborate.arithmetic import operand
 from pypto.elaborate.assignments import assign
-from pypto.elaborate.blocks import OpenFor
+from pypto.elaborate.blocks import OpenFor, Turn, runs_once
+from pypto.elaborate.branches import repeat, unless
 from pypto.elaborate.carrying import Carrier
 from pypto.elaborate.diagnostics import Poisoned, refuse
 from pypto.elaborate.exits import BREAK, RETURN, ExitSignal, left, loop_flags, record
 from pypto.elaborate.machine import REGION, Frame, identifier
 from pypto.elaborate.mutation import objects_held
 from pypto.elaborate.scalars import as_number
+from pypto.elaborate.settings import settings_held
 from pypto.elaborate.values import Item, Loop, Scalar
-from pypto.error import FeNotImplementedError, FeTypeError, FeValueError, Span
+from pypto.error import FeTypeError, FeValueError, Span
 from pypto.ir.expr import Expr, Variable, apply, as_int, const, variables_of
+from pypto.ir.ranges import Ranges
 from pypto.language import builtin
 from pypto.language.builtin import Builtin
 
-__all__ = ["make_loop", "run_loop"]
+__all__ = ["at_bound", "make_loop", "run_loop"]
 
 Argument = tuple[Item, Span]
 
@@ -122,82 +129,132 @@ def run_loop(
 
     Whether control has left the loop before its end; None: it cannot.
     """
-    if not loop.pairs:
-        # A list of factors changes no result of such a loop: it is a hint.
-        return _run(frame, node, loop, assigned, body, lambda index: Scalar(index))
-    left_over = apply("max", apply("neg", _quotient(loop)), 0)
+    run = _Run(frame, node, loop, [*dict.fromkeys(assigned)], body)
+    if loop.factors is None:
+        return run.part(_Part(loop.start, loop.stop, 1))
+    span = frame.span(node.iter)
+    with loop_flags(frame):
+        for part in _parts(loop, frame.context.builder.ranges):
+            away = left(frame, span, BREAK, RETURN)
+            if away is None:
+                run.flagged(part)
+            else:
+                unless(frame, away, span, functools.partial(run.flagged, part))
+        return left(frame, span, BREAK, RETURN)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Part:
+    """Iterations of a loop that are run ``factor`` at a time."""
+
+    start: Expr
+    stop: Expr
+    factor: int
+
+
+def _parts(loop: Loop, ranges: Ranges) -> list[_Part]:
+    """The largest multiple of the first factor, what is left of the second one, and so on."""
+    left_over = apply("neg", apply("floordiv", apply("sub", loop.start, loop.stop), loop.step))
+    if not ranges.nonnegative(left_over):
+        left_over = apply("max", left_over, 0)
+    found: list[_Part] = []
     start = loop.start
-    for factor in loop.factors or (1,):
+    for factor in loop.factors or ():
         count = apply("mul", apply("floordiv", left_over, factor), factor)
         stop = apply("add", start, apply("mul", count, loop.step))
-        part = replace(loop, start=start, stop=stop, step=apply("mul", loop.step, factor))
-        item = partial(_pair, factor)
-        if as_int(count) != 0 and _run(frame, node, part, assigned, body, item) is not None:
-            refuse(
-                FeNotImplementedError,
-                "a break or return out of pypto.loop_unroll is not available in this version",
-                frame.span(node.iter),
-                help="write pypto.loop, which can be left",
-            )
+        if as_int(count) != 0 or (factor == 1 and not found):
+            found.append(_Part(start, stop, factor))
         left_over, start = apply("mod", left_over, factor), stop
-    return None
+    return found
 
 
-def _reached(loop: Loop) -> Expr:
-    """Where the loop runs at all."""
-    up, down = apply("lt", loop.start, loop.stop), apply("gt", loop.start, loop.stop)
-    step = as_int(loop.step)
-    if step is not None:
-        return up if step > 0 else down
-    return apply("select", apply("gt", loop.step, 0), up, down)
+@dataclass(frozen=True, slots=True, eq=False)
+class _Run:
+    """A loop being evaluated; ``body`` evaluates the statements of its body."""
 
+    frame: Frame
+    node: cst.For
+    loop: Loop
+    assigned: list[str]
+    body: Callable[[], None]
 
-def _pair(factor: int, index: Expr) -> Item:
-    return v.Sequence([v.scalar(index), v.Known(factor)], False)
+    @property
+    def span(self) -> Span:
+        return self.frame.span(self.node.iter)
 
-
-def _quotient(loop: Loop) -> Expr:
-    """The number of iterations, negative."""
-    return apply("floordiv", apply("sub", loop.start, loop.stop), loop.step)
-
-
-def _run(
-    frame: Frame,
-    node: cst.For,
-    loop: Loop,
-    assigned: Iterable[str],
-    body: Callable[[], None],
-    item: Callable[[Expr], Item],
-) -> Expr | None:
-    """One loop, whose target gets ``item`` of the index."""
-    frame.count(frame.span(node.iter), REGION)
-    builder = frame.context.builder
-    name = loop.name if loop.name and loop.name.isidentifier() else _target(node)
-    around, inner = builder.block, builder.nested(builder.ranges, _reached(loop), loop=True)
-    index = builder.variable(name, "int", inner, "the index of the loop", frame.span(node.iter))
-    inner.ranges = builder.ranges.enter(index, loop.start, loop.stop, loop.step)
-    draft = OpenFor(
-        around, index, loop.start, loop.stop, loop.step, inner, frame.span(node.iter),
-        loop.parallel, loop.name,
-    )  # fmt: skip
-    draft.opened = builder.copies.time
-    builder.loops[index] = draft
-    frame.context.loops += 1
-    carrier = Carrier(frame, draft, frame.context.loops)
-    with loop_flags(frame):
-        with objects_held(frame), builder.inside(inner):
-            carrier.start([*dict.fromkeys(assigned)])
-            assign(frame, node.target, item(index), frame.span(node.iter), "loop variable")
-            try:
-                body()
-            except ExitSignal as signal:
-                record(frame, signal)
-            away = left(frame, frame.span(node.iter), BREAK, RETURN)
-        builder.append(draft)
+    def flagged(self, part: _Part) -> None:
+        """Evaluate ``part``; a flag says behind it whether control has left the whole loop."""
+        away = self.part(part)
         if away is not None:
-            carrier.ends(away)
-        carrier.end()
-    return None if draft.until is None else draft.until.result
+            self.frame.locals[BREAK] = Scalar(away)
+
+    def part(self, part: _Part) -> Expr | None:
+        """A loop over ``part``: whether control leaves it before its end; None: it cannot."""
+        frame, loop, span = self.frame, self.loop, self.span
+        frame.count(span, REGION)
+        builder = frame.context.builder
+        step = apply("mul", loop.step, part.factor)
+        name = loop.name if loop.name and loop.name.isidentifier() else _target(self.node)
+        around = builder.block
+        inner = builder.nested(builder.ranges, _reached(part, step), loop=True)
+        index = builder.variable(name, "int", inner, "the index of the loop", span)
+        inner.ranges = builder.ranges.enter(index, part.start, part.stop, step)
+        draft = OpenFor(
+            around, index, part.start, part.stop, step, inner, span, loop.parallel, loop.name
+        )
+        draft.opened = builder.copies.time
+        frame.context.loops += 1
+        runs = runs_once(builder.ranges, loop.start, loop.stop, loop.step)
+        carrier = Carrier(frame, draft, frame.context.loops, runs)
+        with loop_flags(frame):
+            with objects_held(frame), builder.inside(inner):
+                carrier.start(self.assigned)
+                try:
+                    self._iteration(index, part.factor)
+                except ExitSignal as signal:
+                    record(frame, signal)
+                away = left(frame, span, BREAK, RETURN)
+            builder.append(draft)
+            if away is not None:
+                carrier.ends(away)
+            carrier.end()
+        return None if draft.until is None else draft.until.result
+
+    def _iteration(self, index: Variable, factor: int) -> None:
+        """The statements of one iteration, or of ``factor`` of them one after the other."""
+        if self.loop.pairs:
+            pair = v.Sequence([Scalar(index), v.Known(factor)], False)
+            self._turn(pair, index, Turn(self.loop, factor, True, True))
+        elif factor == 1:
+            self._turn(Scalar(index), index, Turn(self.loop, 1, True, True))
+        else:
+            repeat(self.frame, self.span, self._turns(index, factor))
+
+    def _turns(self, index: Variable, factor: int) -> Iterator[Callable[[], None]]:
+        for number in range(factor):
+            self.frame.count(self.span)
+            here = apply("add", index, apply("mul", self.loop.step, number))
+            turn = Turn(self.loop, 1, number == 0, number == factor - 1)
+            yield functools.partial(self._turn, Scalar(here), here, turn)
+
+    def _turn(self, item: Item, index: Expr, turn: Turn) -> None:
+        loops = self.frame.context.builder.loops
+        loops[index] = turn
+        try:
+            with settings_held(self.frame):
+                assign(self.frame, self.node.target, item, self.span, "loop variable")
+                self.body()
+        finally:
+            del loops[index]
+
+
+def _reached(part: _Part, step: Expr) -> Expr:
+    """Where the loop runs at all."""
+    up, down = apply("lt", part.start, part.stop), apply("gt", part.start, part.stop)
+    known = as_int(step)
+    if known is not None:
+        return up if known > 0 else down
+    return apply("select", apply("gt", step, 0), up, down)
 
 
 def at_bound(frame: Frame, function: Builtin, argument: Argument) -> Item:
@@ -206,15 +263,19 @@ def at_bound(frame: Frame, function: Builtin, argument: Argument) -> Item:
     if isinstance(item, v.Poison):
         raise Poisoned
     index = item.expr if isinstance(item, Scalar) else None
-    loop = frame.context.builder.loops.get(index) if isinstance(index, Variable) else None
-    if loop is None:
+    turn = None if index is None else frame.context.builder.loops.get(index)
+    if index is None or turn is None:
         refuse(
             FeTypeError, f"{function.name} takes the index of a run-time loop", span,
             got=v.describe(item), help="for i in pypto.loop(...): if pypto.is_loop_begin(i): ...",
         )  # fmt: skip
+    loop = turn.loop
     if function is builtin.is_loop_begin:
-        return v.scalar(apply("eq", loop.index, loop.start))
-    following, step = apply("add", loop.index, loop.step), as_int(loop.step)
+        return v.scalar(apply("eq", index, loop.start)) if turn.first else v.Known(False)
+    if not turn.last:
+        return v.Known(False)
+    following = apply("add", index, apply("mul", loop.step, turn.iterations))
+    step = as_int(loop.step)
     up, down = apply("ge", following, loop.stop), apply("le", following, loop.stop)
     if step is not None:
         return v.scalar(up if step > 0 else down)

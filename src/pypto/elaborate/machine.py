@@ -94,6 +94,8 @@ class Context:
     steps: int = 0  # iterations of unrolled loops, calls of functions, run-time regions
     active: dict[object, list[Path]] = field(default_factory=dict)  # calls: function -> origins
     fixed: list[dict[int, Item]] = field(default_factory=list)  # see `mutation`, by region
+    nonlocals: dict[types.FunctionType, frozenset[str]] = field(default_factory=dict)
+    regions: list[Frame] = field(default_factory=list)  # whose run-time regions are being read
     endless: set[object] = field(default_factory=set)  # functions that call themselves too deeply
     loops: int = 0  # run-time loops so far
     decided: Mapping[tuple[object, ...], str] = field(default_factory=dict)  # see `carrying`
@@ -138,6 +140,7 @@ class Frame:
     own: frozenset[str] = frozenset()  # the names that a nested scope sets
     function: cst.FunctionDef | cst.Lambda | None = None  # the nested function; None in others
     comprehension: bool = False  # a scope of its own in the function of ``enclosing``
+    lent: dict[str, Frame] = field(default_factory=dict)  # names that a call has: see `closures`
     failed: bool = False  # a statement of it was left out because of an error
     lost_return: bool = False  # one that holds a return statement was
 
@@ -184,6 +187,15 @@ class Frame:
         return tuple(notes)
 
     # --- names ---
+
+    def scope_of(self, name: str) -> Frame:
+        """The scope that has ``name`` now: the innermost one that sets it, or the outermost."""
+        scope = self
+        while scope.enclosing is not None and name not in scope.own:
+            scope = scope.enclosing
+        while name in scope.lent:
+            scope = scope.lent[name]
+        return scope
 
     def lookup(self, name: str, span: Span) -> Item:
         """The value of the local ``name``, which has one; ``span`` is where it is read."""

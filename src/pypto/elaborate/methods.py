@@ -175,4 +175,9 @@ def _tensor_method(
         return call_view_method(frame, tensor, method, positional, keyword, span, name)
     spec = registry.method(method)
     assert spec is not None
-    return apply_operation(frame, spec, ((tensor, span), *positional), keyword, span, name)
+    before = [p.name for p in spec.params].index(spec.receiver) if spec.receiver else 0
+    if spec.receiver and len(positional) < before:
+        keyword = {**keyword, spec.receiver: (tensor, span)}
+        return apply_operation(frame, spec, tuple(positional), keyword, span, name)
+    every = (*positional[:before], (tensor, span), *positional[before:])
+    return apply_operation(frame, spec, every, keyword, span, name)

@@ -21,11 +21,13 @@ __all__ = ["check_change", "objects_held", "parts_of"]
 @contextlib.contextmanager
 def objects_held(frame: Frame) -> Iterator[None]:
     """While the body of a run-time region is evaluated, what there is now stays as it is."""
-    fixed = frame.context.fixed
+    fixed, regions = frame.context.fixed, frame.context.regions
     fixed.append(_reachable(frame))
+    regions.append(frame)
     try:
         yield
     finally:
+        regions.pop()
         fixed.pop()
 
 
@@ -82,6 +84,6 @@ def parts_of(item: Item) -> list[Item]:
         return [*item.defaults.values()]
     if isinstance(item, v.Partial):
         return [item.function, *item.positional, *item.keyword.values()]
-    if isinstance(item, v.Bound | v.Method):
+    if isinstance(item, v.Bound | v.Method | v.Super):
         return [item.receiver]
     return [item.owner] if isinstance(item, v.View) else []

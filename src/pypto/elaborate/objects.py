@@ -22,7 +22,7 @@ from pypto.elaborate.tensors import Argument
 from pypto.elaborate.values import Bound, Instance, Item, Known, Sequence
 from pypto.error import FeError, FeTypeError, Span
 
-__all__ = ["behaviour", "instance_attribute", "make_object"]
+__all__ = ["behaviour", "bound_member", "instance_attribute", "make_object"]
 
 
 def behaviour(frame: Frame, owner: Known, name: str, span: Span) -> Item | None:
@@ -36,10 +36,10 @@ def behaviour(frame: Frame, owner: Known, name: str, span: Span) -> Item | None:
     function = frame.step(owner, ("method", name), span)
     if is_foreign(function.value):
         return None
-    return _bound(frame, what, function, owner, span)
+    return bound_member(frame, what, function, owner, span)
 
 
-def _bound(frame: Frame, what: str, function: Known, owner: Item, span: Span) -> Item:
+def bound_member(frame: Frame, what: str, function: Known, owner: Item, span: Span) -> Item:
     """What reading a method, class method, static method or property gives."""
     if what == "static":
         return function
@@ -190,7 +190,7 @@ def instance_attribute(frame: Frame, owner: Instance, name: str, span: Span) -> 
         if what is not None:
             function = frame.step(owner.kind, ("method", name), span)
             if not is_foreign(function.value):
-                return _bound(frame, what, function, owner, span)
+                return bound_member(frame, what, function, owner, span)
         return frame.step(owner.kind, ("attr", name), span)
     except Unreadable as error:
         _no_attribute(owner, name, span, error)

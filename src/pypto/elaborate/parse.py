@@ -5,16 +5,16 @@ from __future__ import annotations
 import dataclasses
 import functools
 import types
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import libcst as cst
-from libcst.metadata import CodeRange, MetadataWrapper, PositionProvider
 
 from pypto._recursion import deep_recursion
 from pypto.elaborate.diagnostics import refuse
 from pypto.elaborate.mangling import mangle
+from pypto.elaborate.positions import Positions
 from pypto.elaborate.source import KernelSource, token_digest
 from pypto.error import Diagnostic, ParserError, SourceText, Span
 
@@ -31,19 +31,13 @@ class ParsedFunction:
     text: SourceText
     node: cst.FunctionDef | cst.Lambda
     shift: int
-    positions: Mapping[cst.CSTNode, CodeRange]
+    positions: Positions
     digest: str
 
     def span(self, node: cst.CSTNode) -> Span:
         """Where ``node`` stands."""
-        place = self.positions[node]
-        return Span(
-            self.text,
-            place.start.line - self.shift,
-            place.start.column,
-            place.end.line - self.shift,
-            place.end.column,
-        )
+        line, column, end_line, end_column = self.positions[node]
+        return Span(self.text, line - self.shift, column, end_line - self.shift, end_column)
 
     def between(self, first: cst.CSTNode, last: cst.CSTNode) -> Span:
         """From the start of ``first`` to the end of ``last``."""
@@ -119,8 +113,7 @@ def parse(source: KernelSource, label: str | None = None) -> ParsedFunction:
             raise ParserError(
                 [Diagnostic(ParserError, "F00005", f"no function found in '{text.label}'")]
             )
-        wrapper = MetadataWrapper(module, unsafe_skip_copy=True)
-        positions = wrapper.resolve(PositionProvider)
+        positions = Positions(module)
         mangle(node, source.function.__code__)
     return ParsedFunction(source.function, text, node, shift, positions, token_digest(text.lines))
 

@@ -35,6 +35,8 @@ def assigned_names(node: cst.CSTNode) -> Iterator[str]:
         yield from target_names(node.target)
     elif isinstance(node, cst.Del):
         yield from target_names(node.target)
+    elif isinstance(node, cst.WithItem) and node.asname is not None:
+        yield from target_names(node.asname.name)
     elif isinstance(node, cst.FunctionDef | cst.ClassDef):
         yield normal(node.name.value)
     inner = isinstance(node, cst.FunctionDef | cst.Lambda | cst.ClassDef)

@@ -20,14 +20,14 @@ from pypto.elaborate.assignments import (
     assignment,
 )
 from pypto.elaborate.augmented import augmented_assignment
-from pypto.elaborate.branches import run_branch, unless
-from pypto.elaborate.closures import define
+from pypto.elaborate.branches import repeat, run_branch, unless
+from pypto.elaborate.closures import define, nonlocal_names, refuse_outer
+from pypto.elaborate.contexts import with_statement
 from pypto.elaborate.deletions import delete
 from pypto.elaborate.diagnostics import OverLimit, Poisoned, refuse
 from pypto.elaborate.endless import check_change_of, deciding
 from pypto.elaborate.exits import (
     BREAK,
-    CONTINUE,
     RETURN,
     BreakSignal,
     ContinueSignal,
@@ -231,6 +231,7 @@ def _for(frame: Frame, node: cst.For) -> None:
     span = frame.span(node.iter)
     if isinstance(iterated, v.Loop):
         names = [name for name, target in _targets(node) if isinstance(target, cst.Name)]
+        names += sorted(nonlocal_names(frame) & frame.locals.keys())
         away = run_loop(frame, node, iterated, names, lambda: execute(frame, node.body))
         _otherwise(frame, node, away)
         return
@@ -270,21 +271,10 @@ def _unroll(frame: Frame, node: cst.For | cst.While, turns: Iterator[Callable[[]
     """Run the iterations of a loop one by one until control leaves it."""
     span = frame.span(node)
     with loop_flags(frame), frame.context.unrolled():
-        for turn in turns:
-            away = left(frame, span, BREAK, RETURN)
-            try:
-                if away is None:
-                    turn()
-                else:
-                    unless(frame, away, span, turn)
-            except BreakSignal:
-                return
-            except (ContinueSignal, LeftSignal):
-                pass
-            frame.locals.pop(CONTINUE, None)
-            away = left(frame, span, BREAK, RETURN)
-            if isinstance(away, Const):
-                break
+        try:
+            repeat(frame, span, turns)
+        except BreakSignal:
+            return
         away = left(frame, span, BREAK, RETURN)
         for name, item in frame.locals.items():
             if is_partial(item):
@@ -358,6 +348,16 @@ def _expression(frame: Frame, node: cst.Expr) -> None:
     frame.evaluate(node.value)
 
 
+def _nonlocal(frame: Frame, node: cst.Nonlocal) -> None:
+    """What it means is in calls of the function that it stands in."""
+    if frame.enclosing is None:
+        refuse_outer(identifier(node.names[0].name), frame.span(node))
+
+
+def _with(frame: Frame, node: cst.With) -> None:
+    with_statement(frame, node, lambda: execute(frame, node.body))
+
+
 def _pass(frame: Frame, node: cst.Pass) -> None:
     return None
 
@@ -374,9 +374,11 @@ STATEMENTS: dict[type, Execute] = {
     cst.For: _for,
     cst.FunctionDef: define,
     cst.If: _if,
+    cst.Nonlocal: _nonlocal,
     cst.Pass: _pass,
     cst.Raise: raise_statement,
     cst.Return: _return,
     cst.While: _while,
+    cst.With: _with,
 }
 """Every supported statement; blocks and lines are walked by :func:`execute` itself."""

@@ -9,6 +9,7 @@ import libcst as cst
 from pypto.elaborate import values as v
 from pypto.elaborate.captures import Unreadable, path_text
 from pypto.elaborate.diagnostics import refuse
+from pypto.elaborate.dunders import call_special_method, has_special_method
 from pypto.elaborate.iteration import parts_of
 from pypto.elaborate.machine import Frame
 from pypto.elaborate.numerics import plain_index
@@ -28,12 +29,33 @@ def evaluate_subscript(frame: Frame, node: cst.Subscript) -> Item:
 
 def key_behind(frame: Frame, node: cst.Subscript, owner: Item) -> Any:
     """What stands in the brackets behind ``owner``."""
-    return tensor_key(frame, node) if is_tensor(owner) else key_of(frame, node)
+    if is_tensor(owner):
+        return tensor_key(frame, node)
+    if has_special_method(owner, "__getitem__") or has_special_method(owner, "__setitem__"):
+        return _any_key(frame, node)
+    return key_of(frame, node)
+
+
+def _any_key(frame: Frame, node: cst.Subscript) -> Item:
+    """What stands in the brackets behind an object of a user's class."""
+    parts: list[Item] = []
+    for each in node.slice:
+        part = each.slice
+        if isinstance(part, cst.Index) and part.star != "*":
+            parts.append(frame.evaluate(part.value))
+        else:
+            return Known(key_of(frame, node))
+    single = len(node.slice) == 1 and not isinstance(node.slice[-1].comma, cst.Comma)
+    return parts[0] if single else Sequence(parts, False)
 
 
 def element(frame: Frame, node: cst.Subscript, owner: Item, key: Any) -> Item:
     """``owner[key]``, of which ``node`` is the text."""
     span = frame.span(node)
+    if has_special_method(owner, "__getitem__"):
+        found = call_special_method(frame, owner, "__getitem__", [key], span)
+        assert found is not None
+        return found
     if isinstance(owner, v.Tensor):
         return part_at(frame, owner, key, span, frame.name_for(node))
     if isinstance(owner, Sequence):

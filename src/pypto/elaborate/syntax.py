@@ -25,7 +25,8 @@ __all__ = [
 class Construct(NamedTuple):
     """One row: libcst's node types (names), what it is called, and lines of a kernel with it.
 
-    The kernel of the example is ``k(x, o, n)``: two tensors and an int; ``T`` is outside.
+    The kernel of the example is ``k(x, o, n)``: two tensors and an int; outside are ``T``, ``W``
+    (with ``__enter__`` and ``__exit__``).
     ``help``: what to write instead of a refused construct, or what to know of a supported one.
     ``missing``: the message while the tensor operation behind a supported construct is not there.
     ``since``: the first version of Python that has the construct.
@@ -61,12 +62,20 @@ STATEMENTS = (
     Construct("FunctionDef Param Parameters Return", "nested function",
               "def f(t, *more, by=2, **named): return t * by\ny = f(x, by=3)",
               "compiled where it is called; recursion ends by a value known while compiling"),
+    Construct("Decorator", "decorator of a nested function",
+              "def twice(f): return lambda t: f(f(t))\n@twice\ndef g(t): return t * 2\ny = g(x)",
+              "helpers, `functools.wraps`, `functools.lru_cache` and `functools.cache`"),
     Construct("If", "if, elif, else", "if x.shape[0] > 4: y = 1\nelif n: y = 2\nelse: y = 3"),
+    Construct("Nonlocal NameItem", "nonlocal",
+              "m = 1\ndef f():\n    nonlocal m\n    m = 2\nf()",
+              "of variables of the kernel and its helpers"),
     Construct("Pass", "pass", "pass"),
     Construct("Raise From", "raise", "if x.shape[0] != 8: raise ValueError('eight') from None",
               "it refuses the calls that get there, which is known while compiling or at the call"),
     Construct("While", "while, also with else", "i = 3\nwhile i > 0: i -= 1\nelse: i = 9",
               "unrolled: the condition is known while compiling, and so is every step"),
+    Construct("With WithItem AsName", "with", "with W as y: pass",
+              "objects of classes with `__enter__` and `__exit__` in Python"),
     Construct("IndentedBlock SimpleStatementLine SimpleStatementSuite", "block",
               "if n: a = 1; b = 2\nelse:\n    a = b = 3"),
 )  # fmt: skip
@@ -126,7 +135,6 @@ _IMPORT = "import at the top of the module; the kernel can use the module's name
 _MATCH = "write if / elif / else"
 _TRY = "a kernel raises nothing at run time; test the condition with if before"
 _TYPES = "leave the type parameters out; tensors are typed by their annotations"
-_OPTIONS = "set options by the decorator or by pypto.set_*_options(...)"
 
 NOT_SUPPORTED = (
     Construct("Asynchronous", "async", "async def f(): pass",
@@ -141,7 +149,7 @@ NOT_SUPPORTED = (
               "try: pass\nexcept ValueError: pass\nfinally: pass", _TRY),
     Construct("TryStar ExceptStarHandler", "try with except*",
               "try: pass\nexcept* ValueError: pass", _TRY, since=(3, 11)),
-    Construct("Global NameItem", "the global statement", "global N",
+    Construct("Global", "the global statement", "global N",
               "a kernel may not rebind globals; pass the value as a parameter"),
     Construct("Import ImportAlias", "an import", "import math", _IMPORT),
     Construct("ImportFrom", "an import", "from math import pi", _IMPORT),
@@ -153,16 +161,12 @@ NOT_SUPPORTED = (
               "MatchStar MatchTuple MatchValue", "the match statement",
               "match n:\n    case T(a=1) | {'b': 2} | [3, *_] | (4, 5) | None: pass\n"
               "    case m: pass", _MATCH),
-    Construct("Nonlocal", "the nonlocal statement",
-              "m = 1\ndef f():\n    nonlocal m\n    m = 2",
-              "return the new value from the function, and assign it where the name belongs"),
     Construct("TemplatedString TemplatedStringExpression TemplatedStringText",
               "a template string", "y = t'a{n}'", "write an f-string", since=(3, 14)),
     Construct("TypeAlias", "a type statement", "type A = int",
               "define the type outside the kernel", since=(3, 12)),
     Construct("TypeParameters TypeParam TypeVar TypeVarTuple ParamSpec",
               "a type parameter list", "def f[A, *B, **C](t): return t", _TYPES, since=(3, 12)),
-    Construct("With WithItem", "with", "with T: pass", _OPTIONS),
     Construct("Yield", "yield", "def f(): yield x",
               "write the result into a parameter: name[:] = value"),
 )  # fmt: skip
@@ -171,10 +175,6 @@ NOT_SUPPORTED = (
 FORMS: dict[str, Construct] = {
     "raise": Construct(
         "Raise", "a bare raise", "if n: raise", "name the error: raise ValueError()",
-    ),
-    "decorator": Construct(
-        "Decorator", "a decorator on a nested function", "@T\ndef f(): pass",
-        "call the decorator's function inside the nested function",
     ),
 }  # fmt: skip
 """Forms of supported constructs that are refused all the same."""
@@ -186,7 +186,7 @@ REFUSED: dict[str, Construct] = {name: row for row in NOT_SUPPORTED for name in 
 
 LAYOUT = frozenset(
     {
-        "AsName", "AssignEqual", "BaseValueToken", "Colon", "Comma", "Comment", "Decorator", "Dot",
+        "AssignEqual", "BaseValueToken", "Colon", "Comma", "Comment", "Dot",
         "EmptyLine", "LeftCurlyBrace", "LeftParen", "LeftSquareBracket", "Module", "Newline",
         "ParamSlash", "ParamStar", "ParenthesizedWhitespace", "RightCurlyBrace", "RightParen",
         "RightSquareBracket", "Semicolon", "SimpleWhitespace", "TrailingWhitespace",

@@ -40,6 +40,7 @@ __all__ = [
     "Scalar",
     "Sequence",
     "Set",
+    "Super",
     "Tensor",
     "View",
     "describe",
@@ -222,6 +223,15 @@ class Instance:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
+class Super:
+    """``super()``: ``receiver``, of class ``order``, as the classes behind ``after`` see it."""
+
+    after: type
+    order: Known
+    receiver: Item
+
+
+@dataclass(frozen=True, slots=True, eq=False)
 class Poison:
     """The value of something that an error has been reported for."""
 
@@ -246,6 +256,7 @@ Item: TypeAlias = (
     | Bound
     | Partial
     | Instance
+    | Super
     | Poison
 )
 
@@ -315,4 +326,6 @@ def describe(item: Item) -> str:
         return "a functools.partial"
     if isinstance(item, Instance):
         return f"an object of the class {item.cls.__name__}"
+    if isinstance(item, Super):
+        return "super()"
     return f"the method {item.name}" if isinstance(item, Method) else "an unknown value"

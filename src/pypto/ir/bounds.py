@@ -22,7 +22,7 @@ class _Bound:
 
     def __init__(self, ranges: Ranges) -> None:
         self.ranges = ranges
-        self.limits = dict(ranges.bounds)
+        self.limits = ranges.bounds
 
     def of(self, expr: Expr, *, upper: bool) -> Expr | None:
         if not variables_of(expr):

@@ -7,7 +7,7 @@ smallest: a loop's index by its first or last value, ``a // b`` by ``a`` over ``
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 
 from pypto.ir.expr import (
@@ -23,6 +23,7 @@ from pypto.ir.expr import (
     order_of,
     polynomial,
     product,
+    variables_of,
 )
 
 __all__ = ["Ranges"]
@@ -33,10 +34,12 @@ _EFFORT = 64
 
 @dataclass(frozen=True, slots=True)
 class _Bounds:
-    """``least <= variable <= greatest``; None: nothing is known."""
+    """``least <= variable <= greatest``; None: nothing is known. ``place``: how many variables
+    were known before this one; those of inner loops come last."""
 
     least: Expr | None
     greatest: Expr | None
+    place: int = 0
 
 
 _NOTHING = _Bounds(None, None)
@@ -47,16 +50,17 @@ class _Effort:
     left: int = _EFFORT
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class Ranges:
     """The loops around a place, and what else is known of variables there. Immutable.
 
-    ``proved``: bounds from below that were asked for before.
+    ``proved``: bounds from below that were asked for before. Shared with ranges that know of more
+    variables: nothing is asked of a variable before it is known.
     """
 
-    bounds: tuple[tuple[Variable, _Bounds], ...] = ()
+    bounds: Mapping[Variable, _Bounds] = field(default_factory=dict)
     facts: tuple[Expr, ...] = ()  # expressions that are 0 or more
-    proved: dict[Expr, int | None] = field(default_factory=dict, compare=False, repr=False)
+    proved: dict[Expr, int | None] = field(default_factory=dict, repr=False)
 
     def enter(self, index: Variable, start: Expr, stop: Expr, step: Expr) -> Ranges:
         """Inside a loop: its index is between ``start`` and what comes before ``stop``."""
@@ -69,11 +73,12 @@ class Ranges:
             bounds = _Bounds(start, _last(start, stop, by))
         elif by < 0:
             bounds = _Bounds(_last(start, stop, by), start)
-        return Ranges((*self.bounds, (index, bounds)), self.facts)
+        return self.know(index, bounds.least, bounds.greatest)
 
     def know(self, variable: Variable, least: Expr | None, greatest: Expr | None) -> Ranges:
         """With ``least <= variable <= greatest``."""
-        return Ranges((*self.bounds, (variable, _Bounds(least, greatest))), self.facts)
+        bounds = _Bounds(least, greatest, len(self.bounds))
+        return Ranges({**self.bounds, variable: bounds}, self.facts, self.proved)
 
     def assume(self, condition: Expr) -> Ranges:
         """Where ``condition`` holds."""
@@ -136,16 +141,23 @@ class Ranges:
         return self._applied(atom, factor, rest, sign, effort)
 
     def _next(self, terms: Polynomial) -> Variable | Apply | None:
-        """What to replace first: operations, then the index of the innermost loop."""
+        """What to replace first: the index of the innermost loop that is in no operation, then
+        operations on indices, then others: bounds of indices may hold the same operations. Of
+        these first the ones whose operands must all do: which operand of another one is enough
+        may differ between them."""
         atoms = {atom for monomial in terms for atom in monomial if monomial.count(atom) == 1}
         applied = [a for a in atoms if isinstance(a, Apply) and a.op in _REPLACED]
         usable = [a for a in applied if a.op not in ("floordiv", "mod") or _divisor(a)]
-        if usable:
-            return min(usable, key=order_of)
-        for variable, bounds in reversed(self.bounds):
-            if variable in atoms and bounds != _NOTHING:
-                return variable
-        return None
+        inside = set().union(*map(variables_of, usable))
+        bounded = [a for a in atoms if isinstance(a, Variable) and self._knows(a)]
+        free = [variable for variable in bounded if variable not in inside]
+        if free:
+            return max(free, key=lambda v: self.bounds[v].place)
+        return min(usable, key=lambda a: _rank(a, terms), default=None)
+
+    def _knows(self, variable: Variable) -> bool:
+        bounds = self.bounds.get(variable, _NOTHING)
+        return bounds.least is not None or bounds.greatest is not None
 
     def _sum(self, terms: Polynomial, effort: _Effort) -> int | None:
         """Every product of what is 0 or more is 0 or more."""
@@ -161,7 +173,7 @@ class Ranges:
         """Whether ``atom``, a factor of a product, is 0 or more."""
         if isinstance(atom, Symbol):
             return atom.axis is not None
-        least = dict(self.bounds).get(atom, _NOTHING).least if isinstance(atom, Variable) else None
+        least = self.bounds.get(atom, _NOTHING).least if isinstance(atom, Variable) else None
         return least is not None and self._positive(polynomial(least), effort)
 
     def _sign(self, factor: Polynomial, effort: _Effort) -> int:
@@ -177,7 +189,7 @@ class Ranges:
     def _variable(
         self, atom: Variable, factor: Polynomial, rest: Polynomial, sign: int, effort: _Effort
     ) -> int | None:
-        bounds = dict(self.bounds)[atom]
+        bounds = self.bounds[atom]
         bound = bounds.least if sign > 0 else bounds.greatest
         if bound is None:
             return None
@@ -200,9 +212,7 @@ class Ranges:
             for option in options
         ]
         known = [one for one in found if one is not None]
-        # A larger operand of max, a smaller one of min: one of them is enough to know.
-        one = (atom.op in ("max", "abs") and sign > 0) or (atom.op == "min" and sign < 0)
-        if one:
+        if _one_is_enough(atom, sign):
             return max(known, default=None)
         return min(known) if len(known) == len(found) else None
 
@@ -242,6 +252,16 @@ class Ranges:
         return least is not None and least >= 0
 
 
+def _rank(atom: Apply, terms: Polynomial) -> tuple[object, ...]:
+    sign = terms.get((atom,), 0)
+    return not variables_of(atom), _one_is_enough(atom, sign), order_of(atom)
+
+
+def _one_is_enough(atom: Apply, sign: int) -> bool:
+    """Whether one operand bounds ``sign * atom`` from below: of a maximum, or minus a minimum."""
+    return (atom.op in ("max", "abs") and sign > 0) or (atom.op == "min" and sign < 0)
+
+
 _REPLACED = ("min", "max", "abs", "select", "floordiv", "mod")
 
 
@@ -255,6 +275,8 @@ def _last(start: Expr, stop: Expr, step: int) -> Expr:
     first, end = as_int(start), as_int(stop)
     if first is not None and end is not None:
         return const(range(first, end, step)[-1] if range(first, end, step) else first)
+    if all(factor % step == 0 for factor in polynomial(apply("sub", stop, start)).values()):
+        return apply("sub", stop, step)
     return apply("sub" if step > 0 else "add", stop, 1)
 
 

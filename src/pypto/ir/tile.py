@@ -60,6 +60,20 @@ class Kind(enum.Enum):
     FOLD = "fold"  # 256 bytes a row
     FOLD_TWICE = "fold_twice"  # 512 bytes a row
     BYTES = "bytes"  # scratch of a library function, as large as a FULL of its dtype
+    FULL_BITS = "full_bits"  # a bit for each element of a FULL, COL, ROW or ONE
+    COL_BITS = "col_bits"
+    ROW_BITS = "row_bits"
+    ONE_BITS = "one_bits"
+
+    @property
+    def bits(self) -> Kind:
+        """What holds a bit for each element of this."""
+        return Kind(f"{self.value}_bits")
+
+    @property
+    def elements(self) -> Kind:
+        """Of which elements this holds the bits; itself when it holds elements."""
+        return Kind(self.value.removesuffix("_bits"))
 
 
 Form: TypeAlias = Literal["run", "rows", "chunks"]
@@ -74,6 +88,7 @@ class Area(enum.Enum):
     TAIL = "tail"  # VECOUT queue, stored once a tile (chunks)
     CONST = "const"  # VECIN queue, loaded once a core
     CALC = "calc"  # VECCALC buffer
+    KEPT = "kept"  # VECCALC buffer that outlives stages: local tensors of a loop
 
 
 @dataclass(slots=True, eq=False)
@@ -93,12 +108,21 @@ class Slot:
 
 @dataclass(slots=True, eq=False)
 class Local:
-    """A local tensor: a typed view of a slot. Several locals may share one slot in turn."""
+    """A local tensor: a typed view of a slot. Several locals may share one slot in turn.
+
+    ``of``: another local whose very bits this one shows in another dtype of the same width.
+    """
 
     name: str
     dtype: DataType
     kind: Kind
     slot: Slot | None = None
+    of: Local | None = None
+
+    @property
+    def base(self) -> Local:
+        """The local whose bits these are."""
+        return self if self.of is None else self.of.base
 
     def __str__(self) -> str:
         return self.name
@@ -172,13 +196,15 @@ class Copy:
 class Block:
     """Copies in, instructions and barriers, copies out; once per step (or tile, or core).
 
-    ``free_after``: index into ``body`` after which the slot copied in is free again.
+    ``free_after``: index into ``body`` after which the slot copied in is free again. ``kept``:
+    locals that are parts of kept memory, and which parts; nothing is copied for them.
     """
 
     loads: tuple[Copy, ...] = ()
     body: tuple[Instr | Barrier, ...] = ()
     stores: tuple[Copy, ...] = ()
     free_after: int = 0
+    kept: tuple[Copy, ...] = ()
 
     @property
     def empty(self) -> bool:
@@ -214,6 +240,7 @@ class Plan:
     row to the next on chip, None where that is chosen at launch; ``align``: what it is a multiple
     of; ``unit``: elements of the user's tile after merging; ``bound``: the longest row, from what
     is known at launch.
+    ``row_granule``: what the rows of a step are a multiple of, except for the last step.
     ``areas``: bytes of one buffer of each area; ``depth``: buffers of the step's queues.
     ``bytes_per_element``/``cost``: on-chip bytes and CPU cost per element, for the step size.
     """
@@ -227,6 +254,7 @@ class Plan:
     pitch: int | None
     unit: int
     cols_max: int | None  # largest row that the plan takes; None: any
+    row_granule: int
     parallel_chunks: bool
     prologue: Block
     head: Block

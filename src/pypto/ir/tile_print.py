@@ -124,6 +124,7 @@ def _place(local: Local) -> str:
 
 def _block(block: Block) -> list[str]:
     out = [f"    MTE2  {_copy(c)}" for c in block.loads]
+    out += [f"    kept  {_copy(c)}" for c in block.kept]
     for item in block.body:
         if isinstance(item, Barrier):
             out.append("    V     --barrier--")

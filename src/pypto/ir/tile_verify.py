@@ -162,7 +162,7 @@ def _check_slot(plan: Plan, local: Local, ranges: dict[tuple[int, int], Slot], s
         _defect(f"{local} is not aligned", span)
     if last > plan.areas[slot.area]:
         _defect(f"{local} ends at {last}, its area at {plan.areas[slot.area]}", span)
-    if slot.bytes < _needed(plan, local):
+    if slot.area is not Area.KEPT and slot.bytes < _needed(plan, local):
         _defect(f"{local} needs {_needed(plan, local)} bytes and has {slot.bytes}", span)
     for (start, end), other in ranges.items():
         if other is not slot and first < end and start < last:
@@ -185,6 +185,10 @@ def _needed(plan: Plan, local: Local) -> int:
         Kind.FOLD: rows * REPEAT,
         Kind.FOLD_TWICE: 2 * rows * REPEAT,
         Kind.BYTES: 2048,
+        Kind.FULL_BITS: plan.step_max // 8,
+        Kind.COL_BITS: rows // 8,
+        Kind.ROW_BITS: row // 8,
+        Kind.ONE_BITS: REPEAT // 8,
     }[local.kind]
 
 
@@ -209,9 +213,14 @@ def _check_types(instr: Instr, target: Target) -> None:
                 instr.span,
             )
         return
+    if instr.form == "keep" and dtype.bytes not in (2, 4):
+        _defect(f"{instr.name} takes dtypes of 2 and 4 bytes", instr.span)
     if instr.form == "low_half":
         if (instr.srcs[0].dtype, dtype) != (DataType.DT_INT64, DataType.DT_INT32):
             _defect(f"{instr.name} takes INT64 to INT32", instr.span)
+        return
+    if instr.form in _MASKED:
+        _check_masked(instr, target)
         return
     if len(dtypes) != 1:
         _defect(f"{instr.name} mixes {', '.join(sorted(map(str, dtypes)))}", instr.span)
@@ -219,6 +228,8 @@ def _check_types(instr: Instr, target: Target) -> None:
         if dtype != DataType.DT_FP32:
             _defect(f"{instr.name} takes FP32", instr.span)
         dtype = DataType.DT_INT32  # its instructions work on the bits
+    if instr.form == "bits":
+        dtype = DataType.DT_UINT16  # of the bits, whatever they mean
     for name in _instructions(instr):
         rows = target.instruction(name).dtypes
         kinds = {row[0] for row in rows}
@@ -228,6 +239,32 @@ def _check_types(instr: Instr, target: Target) -> None:
         for name in _CHOOSES:
             if not target.takes(name, "uint8", dtype):
                 _defect(f"{name} does not take {dtype}", instr.span)
+
+
+_MASKED = ("compare", "compares", "select", "selects")
+
+
+def _check_masked(instr: Instr, target: Target) -> None:
+    """Compare gives bits, Select takes them; Compare works on whole repeats of its operands."""
+    data = list(instr.srcs)
+    mask, name = instr.dst, instr.name
+    if instr.form in ("select", "selects"):
+        mask, data = data[0], [instr.dst, *data[1:]]
+        name = f"Select(tensor,{'tensor' if instr.form == 'select' else 'scalar'})"
+    dtype = data[0].dtype
+    if mask.dtype != DataType.DT_UINT16 or mask.kind.elements is mask.kind:
+        _defect(f"{instr.name}: {mask} holds no bits", instr.span)
+    if any(x.dtype != dtype or x.kind is not mask.kind.elements for x in data):
+        _defect(f"{instr.name} mixes {', '.join(str(x) for x in data)}", instr.span)
+    if not target.takes(name, "uint8", dtype):
+        _defect(f"{name} does not take {dtype}", instr.span)
+    if instr.form in ("compare", "compares"):
+        if instr.attrs[0] not in target.compare_modes(dtype):
+            _defect(f"{name} of {dtype} has no mode {instr.attrs[0]}", instr.span)
+        for local in data:
+            slot = _slot(local)  # kept memory has most of a repeat behind what it holds
+            if slot.area is not Area.KEPT and slot.bytes % REPEAT:
+                _defect(f"{name} reads behind {local}", instr.span)
 
 
 def _instructions(instr: Instr) -> list[str]:
@@ -247,6 +284,8 @@ def _instructions(instr: Instr) -> list[str]:
         return across if instr.attrs[1:] == ("direct",) else [*across, *pair]
     if instr.form == "flip_sign":
         return ["ShiftRight", "Muls", "Add"]
+    if instr.form == "keep":
+        return ["DataCopy(UB->UB)", "Copy"]
     if instr.name == "Power":
         return ["Power(tensor,tensor)" if len(instr.srcs) == 2 else "Power(tensor,scalar)"]
     return [_NAMES.get(instr.name, instr.name)]
@@ -299,19 +338,26 @@ class _Walk:
                 _defect(f"{copy.local} is not loaded to its queue", copy.span)
             self.holds[self._key(copy.local)] = copy.local
         made: set[Local] = set()
+        makes = {item.dst for item in block.body if isinstance(item, Instr)}
+        for copy in block.kept:
+            if _slot(copy.local).area is not Area.KEPT:
+                _defect(f"{copy.local} is not kept", copy.span)
+            if copy.local not in makes:
+                self.holds[self._key(copy.local)] = copy.local
         for index, item in enumerate(block.body):
             if isinstance(item, Barrier):
                 self.touched = _Touched()
                 continue
             self._instr(item)
-            made.add(item.dst)
+            made.add(item.dst.base)
             late = block.loads and into is Area.IN and index > block.free_after
             if late and any(_slot(x).area is Area.IN for x in (*item.reads, *item.writes)):
                 _defect(f"{item.name} uses an input that was given back", item.span)
         for copy in block.stores:
             if _slot(copy.local).area is not out:
                 _defect(f"{copy.local} is not stored from its queue", copy.span)
-            if copy.local not in made or self.holds.get(self._key(copy.local)) is not copy.local:
+            local = copy.local.base
+            if local not in made or self.holds.get(self._key(local)) is not local:
                 _defect(f"{copy.local} is stored after it was overwritten", copy.span)
 
     def _key(self, local: Local) -> tuple[Area, int]:
@@ -320,7 +366,7 @@ class _Walk:
 
     def _instr(self, instr: Instr) -> None:
         for source in instr.srcs:
-            if self.holds.get(self._key(source)) is not source:
+            if self.holds.get(self._key(source)) is not source.base:
                 _defect(f"{instr.name} reads {source}, which is not there any more", instr.span)
         self._check_overlap(instr)
         reads = {self._range(x) for x in instr.srcs}

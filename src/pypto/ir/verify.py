@@ -10,7 +10,8 @@ from collections.abc import Iterable
 from typing import NoReturn
 
 from pypto.error import Diagnostic, PyptoGeneralError, Span
-from pypto.ir.expr import Apply, Expr, Variable, as_int, symbols_of, variables_of
+from pypto.ir.expr import Apply, Expr, Variable, apply, as_int, symbols_of, variables_of
+from pypto.ir.ranges import Ranges
 from pypto.ir.tensor import (
     Axes,
     Buffer,
@@ -49,6 +50,7 @@ class _TensorCheck:
         self.ids: set[int] = set()
         self.numbers: set[int] = set()  # of variables
         self.written: set[Buffer] = set()
+        self.ranges = Ranges()  # what loops and branches around the place say
 
     def run(self) -> None:
         for condition in self.kernel.preconditions:
@@ -102,7 +104,10 @@ class _TensorCheck:
         for buffer in loop.locals:
             if buffer.param is not None:
                 _defect(f"{buffer} is no local tensor", loop.span)
+        around = self.ranges
+        self.ranges = around.enter(loop.index, loop.start, loop.stop, loop.step)
         self._body(loop.body, [(c.next, loop.span) for c in carried], loop.locals)
+        self.ranges = around
         self.variables = outer
         for one in carried:
             if one.next.kind != one.result.kind or one.initial.kind != one.result.kind:
@@ -113,8 +118,12 @@ class _TensorCheck:
         self._scalar(branch.condition, branch.span)
         if branch.condition.kind != "bool":
             _defect(f"the condition {branch.condition} is no truth value", branch.span)
+        around = self.ranges
+        self.ranges = around.assume(branch.condition)
         self._body(branch.then, [(m.then, branch.span) for m in branch.merges])
+        self.ranges = around.assume(apply("not", branch.condition))
         self._body(branch.other, [(m.other, branch.span) for m in branch.merges])
+        self.ranges = around
         for merge in branch.merges:
             if not merge.then.kind == merge.other.kind == merge.result.kind:
                 _defect(f"{merge.result} has two kinds", branch.span)
@@ -155,6 +164,7 @@ class _TensorCheck:
         if value.rank > len(sizes) or not all(
             as_int(have) == 1
             or any(self.equal(have, part) for part in (want, *_cut_to(want)))
+            or self.ranges.at_most(want, have)
             or (as_int(shape) == 1 and (as_int(want) == 0 or have in _factors(want)))
             or variables_of(want)
             or variables_of(have)

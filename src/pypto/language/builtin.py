@@ -165,7 +165,8 @@ loop = Builtin(
     "loop",
     "(start=0, stop, step=1, *, name=None, idx_name=None, unroll_list=None,"
     " submit_before_loop=False, parallel=False)",
-    "A loop that runs on the device; yields the run-time index.",
+    "A loop that runs on the device, several iterations at a time where unroll_list has factors; "
+    "yields the run-time index.",
 )
 loop_unroll = Builtin(
     "loop_unroll",

@@ -264,9 +264,7 @@ def _narrow_int(build: Lowering, value: Value, dtype: DataType) -> Value:
     if dtype in (I8, U8):
         wrapped = build.wrap(value, 8)
         if dtype == U8:
-            # 0..255 from -128..127: add 256 to the negatives, (x >> 15) is -1 for those.
-            sign = build.emit("shr", wrapped, const(15))
-            wrapped = build.emit("add", wrapped, build.emit("muls", sign, const(-256)))
+            wrapped = build.unsigned(wrapped, 8)
         return build.cast(build.cast(wrapped, F16, "NONE"), dtype, "RINT")
     return value
 

@@ -15,9 +15,10 @@ from pypto.ir.dtype import DataType
 from pypto.ir.expr import Const, Expr, apply, const
 from pypto.ir.tensor import Compute, Operand, TensorType, Value
 
-__all__ = ["PRIMITIVES", "Lowering", "as_single", "exact_in"]
+__all__ = ["MASKS", "PRIMITIVES", "Lowering", "as_single", "exact_in", "rounded_to", "wrapped"]
 
 F16, BF16, F32 = DataType.DT_FP16, DataType.DT_BF16, DataType.DT_FP32
+BOOL = DataType.DT_BOOL
 I8, U8, I16, I32, I64 = (
     DataType.DT_INT8,
     DataType.DT_UINT8,
@@ -25,14 +26,21 @@ I8, U8, I16, I32, I64 = (
     DataType.DT_INT32,
     DataType.DT_INT64,
 )
+U16, U32 = DataType.DT_UINT16, DataType.DT_UINT32
 
 BINARY = frozenset({"add", "sub", "mul", "div", "max", "min", "power"})
 SCALAR = frozenset({"adds", "muls", "maxs", "mins", "powers", "shl", "shr"})
 SIGNED = frozenset({"flip_sign"})  # FP32, FP32, INT32 scalar: 0, or the sign bit
 UNARY = frozenset({"abs", "exp", "ln", "sqrt", "relu", "tanh", "sigmoid", "cast", "low_half"})
 REDUCE = frozenset({"reduce_sum", "reduce_max", "reduce_min"})
-# fill: a constant tensor; expand: same elements, more rows or columns; squeeze: drop a 1 axis
-PRIMITIVES = BINARY | SCALAR | SIGNED | UNARY | REDUCE | {"fill", "expand", "squeeze"}
+# Their results are masks: DT_BOOL on chip, a bit for an element.
+MASKS = frozenset({"compare", "compares", "mask_and", "mask_or", "mask_not"})
+SELECTS = frozenset({"select", "selects"})  # by a mask: a tensor or a tensor, a tensor or a scalar
+BITWISE = frozenset({"bit_and", "bit_or", "bit_not"})  # of integers of any width
+# fill: a constant tensor; expand: same elements, more rows or columns; squeeze: drop a 1 axis;
+# view: the same bits as another dtype of that width
+FREE = frozenset({"fill", "expand", "squeeze", "view"})
+PRIMITIVES = BINARY | SCALAR | SIGNED | UNARY | REDUCE | MASKS | SELECTS | BITWISE | FREE
 
 
 def exact_in(dtype: DataType, value: float) -> bool:
@@ -46,6 +54,35 @@ def exact_in(dtype: DataType, value: float) -> bool:
         return bool(struct.unpack(code, struct.pack(code, value))[0] == value)
     except OverflowError:
         return False
+
+
+def rounded_to(dtype: DataType, value: float) -> float:
+    """``value`` rounded half to even to a float ``dtype``."""
+    if math.isnan(value) or math.isinf(value):
+        return value
+    single = _packed("f", value)
+    if dtype == F16:
+        return _packed("e", value)
+    if dtype == BF16 and not math.isinf(single):
+        (bits,) = struct.unpack("I", struct.pack("f", single))
+        bits += 0x7FFF + (bits >> 16 & 1)
+        return float(struct.unpack("f", struct.pack("I", bits & 0xFFFF0000))[0])
+    return single
+
+
+def wrapped(value: int, dtype: DataType) -> int:
+    """``value`` in the range of an integer ``dtype``, modulo its number of values."""
+    bits = 8 * dtype.bytes
+    low = value & ((1 << bits) - 1)
+    signed = not dtype.name.startswith("DT_UINT")
+    return low - (1 << bits) if signed and low >> (bits - 1) else low
+
+
+def _packed(code: str, value: float) -> float:
+    try:
+        return float(struct.unpack(code, struct.pack(code, value))[0])
+    except OverflowError:
+        return math.copysign(math.inf, value)
 
 
 def as_single(scalar: Expr) -> Expr:
@@ -145,6 +182,14 @@ class Lowering:
             scalar = as_single(scalar)
         return self.emit("fill", scalar, dtype=dtype, shape=(const(1),) * max(rank, 1))
 
+    def number(self, scalar: Expr, dtype: DataType, rank: int) -> Value:
+        """As :meth:`fill`, of 8-bit integers, too: those by way of INT16, which wraps."""
+        if dtype not in (I8, U8):
+            return self.fill(scalar, dtype, rank)
+        low = self.wrap(self.fill(scalar, I16, rank), 8)
+        low = self.unsigned(low, 8) if dtype == U8 else low
+        return self.cast(self.cast(low, F16, "NONE"), dtype, "RINT")
+
     def negative(self, a: Value) -> Value:
         return self.with_scalar("muls", a, const(-1))
 
@@ -153,6 +198,101 @@ class Lowering:
         width = 8 * a.type.dtype.bytes
         shift = const(width - bits)
         return self.emit("shr", self.emit("shl", a, shift), shift)
+
+    # --- masks and bits ---
+
+    def compare(self, mode: str, a: Value, b: Value | Expr) -> Value:
+        """The mask of ``a mode b`` (LT GT EQ LE GE NE); a scalar is taken in the tensor's type."""
+        dtype = a.type.dtype
+        if isinstance(b, Expr):
+            return self._compare_scalar(mode, a, b)
+        if dtype == I32:
+            return self._compare_int32(mode, a, b)
+        if dtype not in (F32, F16):
+            a, b = self.comparable(a), self.comparable(b)
+        return self.emit("compare", a, b, dtype=BOOL, mode=mode)
+
+    def _compare_scalar(self, mode: str, a: Value, scalar: Expr) -> Value:
+        dtype = a.type.dtype
+        if dtype == I32:
+            return self._compare_int32(mode, a, scalar)
+        if not isinstance(scalar, Const) and dtype not in (F32, F16, BOOL):
+            number = self.comparable(self.number(scalar, dtype, a.type.rank))
+            return self.emit("compare", self.comparable(a), number, dtype=BOOL, mode=mode)
+        if isinstance(scalar, Const) and dtype == BF16:
+            scalar = const(rounded_to(BF16, float(scalar.value)))
+        elif isinstance(scalar, Const) and dtype.is_integer:
+            scalar = const(wrapped(int(scalar.value), dtype))
+        return self.emit("compares", self.comparable(a), as_single(scalar), dtype=BOOL, mode=mode)
+
+    def comparable(self, a: Value) -> Value:
+        """``a`` as a float that holds all its values: FP16 for 8 bits and FP16, FP32 for 16."""
+        dtype = a.type.dtype
+        if dtype in (I8, U8, BOOL):
+            return self.cast(a, F16)
+        return self.cast(a, F32) if dtype in (BF16, I16) else a
+
+    def _compare_int32(self, mode: str, a: Value, b: Value | Expr) -> Value:
+        """Of INT32 there is EQ alone: a >= b where the larger one is a."""
+        larger = a
+        if mode not in ("EQ", "NE"):
+            larger = self.emit("maxs" if isinstance(b, Expr) else "max", a, b)
+        other: Value | Expr = a if mode in ("GE", "LT") else b
+        op = "compares" if isinstance(other, Expr) else "compare"
+        mask = self.emit(op, larger, other, dtype=BOOL, mode="EQ")
+        return self.inverse(mask) if mode in ("NE", "LT", "GT") else mask
+
+    def inverse(self, mask: Value) -> Value:
+        return self.emit("mask_not", mask)
+
+    def both(self, a: Value, b: Value) -> Value:
+        """The mask of ``a and b``."""
+        return self.emit("mask_and", a, b)
+
+    def either(self, a: Value, b: Value) -> Value:
+        """The mask of ``a or b``."""
+        return self.emit("mask_or", a, b)
+
+    def mask(self, a: Value) -> Value:
+        """The mask of what is not 0: of a tensor of booleans or numbers."""
+        if a.type.dtype in (U16, U32):
+            a = self.view(a, I16 if a.type.dtype == U16 else I32)
+        return self.compare("NE", a, const(0 if a.type.dtype.is_integer else 0.0))
+
+    def boolean(self, mask: Value) -> Value:
+        """``mask`` as a DT_BOOL tensor: a byte for an element."""
+        return self.cast(self.ones(mask, F16), BOOL, "RINT")
+
+    def ones(self, mask: Value, dtype: DataType) -> Value:
+        """1.0 where ``mask`` is set, else 0.0, in FP16 or FP32."""
+        return self.emit(
+            "selects", mask, self.spread(const(1.0), dtype, mask), const(0.0), dtype=dtype
+        )
+
+    def spread(self, scalar: Expr, dtype: DataType, like: Value) -> Value:
+        """A tensor of the shape of ``like`` that holds ``scalar``."""
+        one = self.fill(scalar, dtype, like.type.rank)
+        return self.emit("expand", one, shape=like.type.shape)
+
+    def select(self, mask: Value, a: Value | Expr, b: Value | Expr) -> Value:
+        """``a`` where ``mask`` is set, else ``b``; FP32 or FP16, scalars in that type."""
+        if isinstance(a, Expr):
+            if isinstance(b, Value):
+                return self.select(self.inverse(mask), b, a)
+            a = self.spread(a, F32, mask)
+        if isinstance(b, Expr):
+            return self.emit("selects", mask, a, b, dtype=a.type.dtype)
+        return self.emit("select", mask, a, b, dtype=a.type.dtype)
+
+    def view(self, a: Value, dtype: DataType) -> Value:
+        """The bits of ``a`` as another dtype of the same width."""
+        return a if a.type.dtype == dtype else self.emit("view", a, dtype=dtype)
+
+    def unsigned(self, a: Value, bits: int) -> Value:
+        """INT32 or INT16 ``a``, whose low ``bits`` are sign extended, without its sign."""
+        # 2**bits is added to the negatives, whose sign bits make -1.
+        sign = self.emit("shr", a, const(8 * a.type.dtype.bytes - 1))
+        return self.emit("add", a, self.emit("muls", sign, const(-(1 << bits))))
 
     def result_shape(self) -> tuple[Expr, ...]:
         return self.origin.result.type.shape

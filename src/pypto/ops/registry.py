@@ -7,14 +7,13 @@ from functools import cache
 from typing import NoReturn
 
 from pypto.error import Diagnostic, FeError
-from pypto.ops import arithmetic, functions, reduction
+from pypto.ops import arithmetic, bits, comparison, functions, reduction, selection
 from pypto.ops.spec import REQUIRED, OpSpec
 
 __all__ = ["Operation", "get", "method", "names", "operations", "operator"]
 
-_SPECS: dict[str, OpSpec] = {
-    spec.name: spec for family in (arithmetic, functions, reduction) for spec in family.SPECS
-}
+_FAMILIES = (arithmetic, functions, comparison, selection, bits, reduction)
+_SPECS: dict[str, OpSpec] = {spec.name: spec for family in _FAMILIES for spec in family.SPECS}
 
 
 class Operation:

@@ -137,6 +137,7 @@ class OpSpec:
     torch: str
     doc: str
     method: bool = False
+    receiver: str | None = None  # the parameter that the tensor of a method is; None: the first
     operator: str | None = None
     notes: tuple[str, ...] = ()
     tolerance: Mapping[DataType, tuple[float, float]] = field(default_factory=dict)

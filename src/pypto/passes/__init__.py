@@ -1,9 +1,11 @@
-"""From Tensor IR to Tile IR. The passes, in order: decompose, check tiles, simplify, localize,
-schedule (which fuses), plan."""
+"""From Tensor IR to Tile IR. The passes, in order: decompose, check tiles, hoist, simplify,
+localize, schedule (which fuses), plan."""
 
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
 
 from pypto.error import Diagnostic, PassError, raise_diagnostics
 from pypto.ir.bounds import upper_bound
@@ -14,10 +16,12 @@ from pypto.ir.tensor import Buffer, Compute, Kernel, Precondition, Value, root
 from pypto.ir.tile import Block, Copy, Kind, Program, TileNode, TileStage, walk_nodes
 from pypto.passes.dead import written_in
 from pypto.passes.decompose import Use, decompose
+from pypto.passes.hoist import hoist
+from pypto.passes.kept import NotKept, keep
 from pypto.passes.localize import localize
 from pypto.passes.plan import Terms
-from pypto.passes.program import Planner
-from pypto.passes.schedule import schedule, stages_of
+from pypto.passes.program import Planned, Planner
+from pypto.passes.schedule import Schedule, schedule, stages_of
 from pypto.passes.simplify import simplify
 from pypto.passes.stage import Stage
 from pypto.passes.tiles import check_tiles, clipped, iteration_shape
@@ -37,35 +41,66 @@ def lower(kernel: Kernel, alias: tuple[int, ...], target: Target) -> Program:
     primitive, uses = decompose(kernel)
     raise_diagnostics(check_tiles(uses, target))
     sizes = Sizes(p.condition for p in kernel.preconditions)
-    local = localize(simplify(primitive, same, sizes), same)
-    scheduled = schedule(local, sizes, same)
-    ranges = scheduled.ranges
-    tiled = _tiled(uses)
-    stages = list(stages_of(scheduled.body))
-    planner = Planner(
-        Terms(target.ub_budget, 1, sizes, ranges),
-        {stage: _unit(stage, tiled) for stage in stages},
-        frozenset(written_in(local.body, same)),
-    )
-    nodes = planner.nodes(scheduled.body)
-    workspace: dict[Buffer, None] = {
-        root(s.buffer): None
-        for stage in stages
-        for s, _ in stage.stores
-        if root(s.buffer).param is None
-    }
+    simple = simplify(hoist(primitive, same), same, sizes)
+    lowering = _Lowering(same, sizes, target, _tiled(uses))
+    again: frozenset[Value] = frozenset()
+    while True:
+        local = localize(simple, same, again)
+        program = lowering.program(local.kernel)
+        useless = {v for v, buffer in local.copies.items() if buffer not in lowering.kept}
+        if not useless:
+            break
+        again |= useless  # a copy in global memory of what is there anyway
     tiles = [u.operation.tile for u in uses if u.operation.tile is not None]
-    return Program(
-        kernel.name,
-        kernel.params,
-        nodes,
-        {buffer: _memory_of(buffer, ranges) for buffer in workspace},
-        (*kernel.preconditions, *_row_gaps(nodes)),
-        tiles[-1] if tiles else None,
-        kernel.span,
-        shared=tuple(planner.shared),
-        private=scheduled.private,
-    )
+    return replace(program, tile=tiles[-1] if tiles else None)
+
+
+@dataclass(slots=True)
+class _Lowering:
+    """From primitives to a program. ``kept``: what the program made last keeps on chip."""
+
+    same: dict[Buffer, Buffer]
+    sizes: Sizes
+    target: Target
+    tiled: Mapping[Value, tuple[int, Compute]]
+    kept: frozenset[Buffer] = frozenset()
+
+    def program(self, local: Kernel) -> Program:
+        """The program of ``local``, the kernel in runs."""
+        scheduled = schedule(local, self.sizes, self.same)
+        stages = list(stages_of(scheduled.body))
+        terms = Terms(self.target.ub_budget, 1, self.sizes, scheduled.ranges)
+        units = {stage: _unit(stage, self.tiled) for stage in stages}
+        written = frozenset(written_in(local.body, self.same))
+        planned = _planned(scheduled, terms, units, written)
+        self.kept = frozenset(m for one in scheduled.shared_loops() for m in one.keeping.slots)
+        stored = dict.fromkeys(root(s.buffer) for stage in stages for s, _ in stage.stores)
+        workspace = [m for m in stored if m.param is None and m not in self.kept]
+        return Program(
+            local.name,
+            local.params,
+            planned.body,
+            {buffer: _memory_of(buffer, scheduled.ranges) for buffer in workspace},
+            (*local.preconditions, *_row_gaps(planned.body)),
+            None,
+            local.span,
+            shared=planned.shared,
+            private=scheduled.private,
+        )
+
+
+def _planned(
+    scheduled: Schedule, terms: Terms, units: Mapping[Stage, int], written: frozenset[Buffer]
+) -> Planned:
+    """The nodes of the program. What plans cannot use on chip goes through global memory."""
+    able = scheduled.private
+    while True:
+        for loop in scheduled.shared_loops():
+            loop.keeping = keep(loop, able, terms.budget)
+        try:
+            return Planner(terms, units, written).plan(scheduled.waited())
+        except NotKept as refused:
+            able -= refused.memories
 
 
 def _memory(kernel: Kernel, alias: tuple[int, ...]) -> dict[Buffer, Buffer]:
@@ -120,7 +155,7 @@ def _copies(block: Block) -> tuple[Copy, ...]:
     return (*block.loads, *block.stores)
 
 
-def _tiled(uses: tuple[Use, ...]) -> dict[Value, tuple[int, Compute]]:
+def _tiled(uses: tuple[Use, ...]) -> Mapping[Value, tuple[int, Compute]]:
     """Per value made for an operation with a tile: the operation, and where it stands."""
     return {
         primitive.result: (position, use.operation)
@@ -130,7 +165,7 @@ def _tiled(uses: tuple[Use, ...]) -> dict[Value, tuple[int, Compute]]:
     }
 
 
-def _unit(stage: Stage, tiled: dict[Value, tuple[int, Compute]]) -> int:
+def _unit(stage: Stage, tiled: Mapping[Value, tuple[int, Compute]]) -> int:
     """Elements of the tile that was set last for an operation of the stage; 1 without one."""
     made = [n.value for n in stage.nodes if isinstance(n.statement, Compute)]
     found = [tiled[value] for value in made if value in tiled]

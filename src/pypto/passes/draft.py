@@ -17,6 +17,7 @@ class DraftBlock:
     loads: list[Copy] = field(default_factory=list)
     instrs: list[Instr] = field(default_factory=list)
     stores: list[Copy] = field(default_factory=list)
+    kept: list[Copy] = field(default_factory=list)
 
 
 @dataclass(slots=True)

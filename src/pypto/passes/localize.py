@@ -2,8 +2,9 @@
 
 Loops, branches and elements read divide a kernel into runs of straight statements, and a stage is
 made of one run's. What a run takes from before it is loaded again where memory still holds it,
-filled again where it is a scalar, and stored to a local tensor otherwise. Elements are read as
-early as they can be, so that they divide little.
+filled again where it is a scalar, and stored to a local tensor otherwise: so is what was loaded
+before a loop and is used in it, which may stay on chip. Elements are read as early as they can be,
+so that they divide little.
 """
 
 from __future__ import annotations
@@ -11,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 
-from pypto.ir.expr import const
+from pypto.ir.expr import as_int, const
 from pypto.ir.tensor import (
     Buffer,
     Compute,
@@ -30,51 +31,70 @@ from pypto.ir.tensor import (
 )
 from pypto.passes.dead import written_in
 
-__all__ = ["localize"]
+__all__ = ["Localized", "localize"]
 
 
-def localize(kernel: Kernel, same: dict[Buffer, Buffer]) -> Kernel:
-    """``kernel`` with no value used in another run than its own. Adds its local tensors to
-    ``same``."""
+@dataclass(frozen=True, slots=True)
+class Localized:
+    """A kernel with no value used in another run than its own; and the local tensors that hold
+    what memory has, too: worth having on chip only, by the value loaded."""
+
+    kernel: Kernel
+    copies: Mapping[Value, Buffer]
+
+
+def localize(
+    kernel: Kernel, same: dict[Buffer, Buffer], again: frozenset[Value] = frozenset()
+) -> Localized:
+    """``kernel`` in runs that share no value. Adds its local tensors to ``same``. ``again``: values
+    that are loaded again in each loop that uses them."""
     if all(isinstance(s, Simple) for s in kernel.body):
-        return kernel
+        return Localized(kernel, {})
     kernel = replace(kernel, body=_early(kernel.body, same))
-    pass_ = _Localize(same, written_in(kernel.body, same))
-    pass_.find(kernel.body)
+    pass_ = _Localize(same, written_in(kernel.body, same), again)
+    pass_.find(kernel.body, 0)
     if not pass_.foreign:
-        return kernel
+        return Localized(kernel, {})
     pass_.next_id = 1 + max(s.result.id for s in walk(kernel.body) if isinstance(s, Load | Compute))
     locals_: list[Buffer] = []
     body = pass_.block(kernel.body, locals_)
-    return replace(kernel, body=body, locals=(*kernel.locals, *locals_))
+    kernel = replace(kernel, body=body, locals=(*kernel.locals, *locals_))
+    loads = {v: s.buffer for v, s in pass_.spilled.items() if isinstance(pass_.made[v][0], Load)}
+    return Localized(kernel, {v: b for v, b in loads.items() if v in pass_.deeper})
 
 
 @dataclass(slots=True)
 class _Localize:
     same: dict[Buffer, Buffer]
     written: set[Buffer]
-    made: dict[Value, tuple[Load | Compute, int]] = field(default_factory=dict)  # and its run
+    again: frozenset[Value]
+    made: dict[Value, tuple[Load | Compute, int, int]] = field(default_factory=dict)
+    # by value: what makes it, in which run, inside how many loops
     foreign: set[Value] = field(default_factory=set)  # used in another run than their own
+    deeper: set[Value] = field(default_factory=set)  # loaded inside a loop, used in one inside that
     spilled: dict[Value, Load] = field(default_factory=dict)
     runs: int = 0
     next_id: int = 0
 
-    def find(self, body: tuple[Statement, ...]) -> None:
-        """Note which values other runs use."""
+    def find(self, body: tuple[Statement, ...], depth: int) -> None:
+        """Note which values other runs use. ``depth``: how many loops are around ``body``."""
         self.runs += 1
         for statement in body:
             if isinstance(statement, Simple):
                 for value in _used(statement):
-                    if self.made[value][1] != self.runs:
+                    made, run, outer = self.made[value]
+                    if run != self.runs:
                         self.foreign.add(value)
+                        if isinstance(made, Load) and 0 < outer < depth:
+                            self.deeper.add(value)
                 if not isinstance(statement, Store):
-                    self.made[statement.result] = (statement, self.runs)
+                    self.made[statement.result] = (statement, self.runs, depth)
                 continue
             if isinstance(statement, For):
-                self.find(statement.body)
+                self.find(statement.body, depth + 1)
             elif isinstance(statement, If):
-                self.find(statement.then)
-                self.find(statement.other)
+                self.find(statement.then, depth)
+                self.find(statement.other, depth)
             self.runs += 1
 
     def block(self, body: tuple[Statement, ...], locals_: list[Buffer]) -> tuple[Statement, ...]:
@@ -109,14 +129,16 @@ class _Localize:
         return tuple(out)
 
     def _kept(self, statement: Load | Compute) -> bool:
-        """Whether the value can be had again without memory of its own."""
+        """Whether the value is had again without memory of its own."""
         if isinstance(statement, Load):
-            return self.same[statement.buffer] not in self.written
+            value = statement.result
+            stays = value in self.deeper and value not in self.again and _fixed(value.type)
+            return self.same[statement.buffer] not in self.written and not stays
         return statement.op == "fill"
 
     def _again(self, value: Value, own: dict[Value, Value]) -> Load | Compute:
         """A statement that makes ``value`` anew in this run."""
-        made, _ = self.made[value]
+        made, *_ = self.made[value]
         if not self._kept(made):
             made = self.spilled[value]
         copy = Value(self.next_id, value.type, value.name)
@@ -134,6 +156,10 @@ class _Localize:
         region = Region(tuple(const(0) for _ in value.type.shape), value.type.sizes)
         self.spilled[value] = Load(value, buffer, region, statement.span)
         return Store(buffer, region, value, statement.span, None, value.type.shape)
+
+
+def _fixed(type: TensorType) -> bool:
+    return all(as_int(size) is not None for size in type.shape)
 
 
 def _early(body: tuple[Statement, ...], same: Mapping[Buffer, Buffer]) -> tuple[Statement, ...]:

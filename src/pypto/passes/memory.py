@@ -7,16 +7,30 @@ lifetimes do not meet, or exactly meet in an instruction that may write its own 
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from pypto.ir.dtype import DataType
+from pypto.ir.tensor import Buffer
 from pypto.ir.tile import Area, Instr, Kind, Local, Slot
 from pypto.passes.draft import Draft, DraftBlock
 
-__all__ = ["Capacity", "Memory", "plan_slots", "round_up", "slot_bytes"]
+__all__ = ["NOTHING", "Capacity", "Keeping", "Memory", "plan_slots", "round_up", "slot_bytes"]
 
 BLOCK = 32  # bytes; every slot starts at a multiple
+REPEAT = 256  # bytes; Compare works on whole repeats of its operands
 LIBRARY_SCRATCH = 8192  # bytes; library functions cut their work to what they get
+
+
+@dataclass(frozen=True, slots=True)
+class Keeping:
+    """The tensors that one loop keeps on chip: where each lies, and how many bytes they take."""
+
+    slots: Mapping[Buffer, Slot]
+    bytes: int
+
+
+NOTHING = Keeping({}, 0)
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,8 +56,17 @@ def slot_bytes(kind: Kind, dtype: DataType, capacity: Capacity) -> int:
         Kind.FOLD: capacity.rows * 256,
         Kind.FOLD_TWICE: capacity.rows * 512,
         Kind.BYTES: LIBRARY_SCRATCH,
+        Kind.FULL_BITS: bits(capacity.step),
+        Kind.COL_BITS: bits(rows8),
+        Kind.ROW_BITS: bits(capacity.row),
+        Kind.ONE_BITS: BLOCK,
     }[kind]
     return round_up(wanted, BLOCK)
+
+
+def bits(elements: int) -> int:
+    """Bytes of a bit for each element, in whole repeats of 2-byte elements."""
+    return round_up(elements, REPEAT // 2) // 8
 
 
 def round_up(value: int, unit: int) -> int:
@@ -64,6 +87,7 @@ class Memory:
     """The slots of a plan, by area, in address order."""
 
     slots: list[Slot] = field(default_factory=list)
+    unit: int = BLOCK  # bytes that slots are multiples of
 
     def layout(self, capacity: Capacity) -> dict[Area, int]:
         """Give each slot its offset and size; return the bytes of one buffer of each area."""
@@ -72,7 +96,7 @@ class Memory:
         for slot in self.slots:
             place = (slot.area, slot.phase)
             slot.offset = ends.get(place, 0)
-            slot.bytes = slot_bytes(slot.kind, slot.dtype, capacity)
+            slot.bytes = round_up(slot_bytes(slot.kind, slot.dtype, capacity), self.unit)
             ends[place] = slot.offset + slot.bytes
             areas[slot.area] = max(areas.get(slot.area, 0), ends[place])
         return areas
@@ -133,13 +157,23 @@ class _Planner:
             for copy in block.loads:
                 self._fixed(copy.local, into, phase)
             for copy in block.stores:
-                if copy.local not in self.home:
-                    self._fixed(copy.local, out, phase)
+                if copy.local.base not in self.home:
+                    self._fixed(copy.local.base, out, phase)
         for block in self.draft.blocks():
             start, _ = self.positions.block_range[id(block)]
             for index, instr in enumerate(block.instrs):
                 self._assign(instr, start + index + 1)
+                if instr.form in ("compare", "compares"):
+                    self.memory.unit = REPEAT
+        self._share()
         return self.memory
+
+    def _share(self) -> None:
+        """A local that shows another one's bits lies where that does."""
+        for block in self.draft.blocks():
+            shown = [s for i in block.instrs for s in i.srcs] + [c.local for c in block.stores]
+            for local in shown:
+                local.slot = local.base.slot
 
     def _measure(self, block: DraftBlock) -> None:
         start, end = self.positions.block_range[id(block)]
@@ -153,7 +187,7 @@ class _Planner:
             self._touch(copy.local, end)
 
     def _touch(self, local: Local, position: int) -> None:
-        life = self.lives.setdefault(local, _Life(position, position))
+        life = self.lives.setdefault(local.base, _Life(position, position))
         life.last = max(life.last, position)
 
     def _stretch(self, life: _Life) -> None:
@@ -182,7 +216,7 @@ class _Planner:
     def _find(self, local: Local, instr: Instr | None, position: int) -> Slot:
         life = self.lives[local]
         if instr is not None and instr.in_place:
-            for source in instr.srcs:
+            for source in (s.base for s in instr.srcs):
                 slot = source.slot
                 dying = self.lives[source].last == position
                 if slot is not None and dying and self._suits(slot, local, life, position):
@@ -201,7 +235,7 @@ class _Planner:
         ``meeting``, where ``local`` begins, does not disturb."""
         if (slot.kind, slot.dtype.bytes) != (local.kind, local.dtype.bytes):
             return False
-        if slot.area in (Area.CONST, Area.HEAD, Area.TAIL):
+        if slot.area in (Area.CONST, Area.HEAD, Area.TAIL, Area.KEPT):
             return False
         if slot.area in (Area.IN, Area.OUT) and not self._same_step(slot, life):
             return False
@@ -221,7 +255,7 @@ class _Planner:
     def _in_place(self, later: Local, source: Local) -> bool:
         """True when ``later`` begins in an instruction that may overwrite ``source``."""
         maker = self.makers.get(later)
-        return maker is not None and maker.in_place and source in maker.srcs
+        return maker is not None and maker.in_place and source in [s.base for s in maker.srcs]
 
     def _same_step(self, slot: Slot, life: _Life) -> bool:
         """Queue slots are handed back each step: only locals of the same step may use one."""

@@ -10,9 +10,10 @@ from pypto.ir.bounds import upper_bound
 from pypto.ir.expr import Expr, apply, as_int, const, product_of, variables_of
 from pypto.ir.ranges import Ranges
 from pypto.ir.sizes import Sizes
-from pypto.ir.tile import Form, Instr, Kind, Local, Phase, Plan, TileStage
+from pypto.ir.tile import Area, Form, Instr, Kind, Local, Phase, Plan, TileStage
 from pypto.passes.draft import Draft
-from pypto.passes.memory import Capacity, Memory, plan_slots, round_up
+from pypto.passes.kept import NotKept, check_kept, row_granule
+from pypto.passes.memory import NOTHING, Capacity, Keeping, Memory, plan_slots, round_up
 from pypto.passes.select import select
 from pypto.passes.space import Layout, merge_axes
 from pypto.passes.stage import Stage
@@ -29,6 +30,15 @@ DYNAMIC_ROWS = 64  # rows that a step may hold when the row length is known at l
 _COST = {"Exp": 0.4, "Ln": 0.5, "Tanh": 0.8, "Sigmoid": 0.6, "Power": 3.0, "Div": 0.15}
 
 
+# Forms that work on any number of elements.
+_COUNTED = frozenset(
+    {
+        "count", "cast", "library", "fill", "move", "low_half", "flip_sign", "compare", "compares",
+        "select", "selects", "mask", "bits",
+    }
+)  # fmt: skip
+
+
 @dataclass(frozen=True, slots=True)
 class _Choice:
     capacity: Capacity
@@ -38,12 +48,13 @@ class _Choice:
 @dataclass(frozen=True, slots=True)
 class Terms:
     """What the plans of a stage are made for. ``budget``: bytes of on-chip memory; ``unit``:
-    elements of the user's tile."""
+    elements of the user's tile; ``keeping``: what else of on-chip memory has a meaning."""
 
     budget: int
     unit: int
     sizes: Sizes
     ranges: Ranges
+    keeping: Keeping = NOTHING
 
 
 def plan_stage(stage: Stage, terms: Terms) -> TileStage:
@@ -112,7 +123,7 @@ class _DoesNotFit(Exception):
 
 
 def _plan(stage: Stage, layout: Layout, form: Form, terms: Terms) -> Plan:
-    draft = select(stage, layout, form, terms.sizes)
+    draft = select(stage, layout, form, terms.sizes, terms.keeping.slots)
     memory = plan_slots(draft)
     align = _alignment(draft)
     width = _width(layout, terms) if form == "rows" else None
@@ -121,8 +132,12 @@ def _plan(stage: Stage, layout: Layout, form: Form, terms: Terms) -> Plan:
     except _DoesNotFit:
         if form == "rows":
             raise
+        if terms.keeping.slots:
+            raise NotKept(terms.keeping.slots) from None
         raise _too_much(stage, terms) from None
     areas = memory.layout(choice.capacity)
+    if any(block.kept for block in draft.blocks()):
+        areas[Area.KEPT] = terms.keeping.bytes
     barriers = synchronize(draft)
     finish = {id(b): finish_block(b, barriers[id(b)]) for b in draft.blocks()}
     phases = tuple(
@@ -130,7 +145,7 @@ def _plan(stage: Stage, layout: Layout, form: Form, terms: Terms) -> Plan:
     )
     per_element, per_row = _density(draft, memory)
     single_pass = len(draft.phases) == 1 and not draft.phases[0].start.instrs
-    return Plan(
+    plan = Plan(
         form=form,
         space=layout.space,
         bound=launch_bound(layout.space.cols, terms),
@@ -140,6 +155,7 @@ def _plan(stage: Stage, layout: Layout, form: Form, terms: Terms) -> Plan:
         pitch=None if width is None else round_up(width, align),
         unit=terms.unit,
         cols_max=choice.capacity.row if form == "rows" else None,
+        row_granule=row_granule(draft),
         parallel_chunks=form == "chunks" and single_pass and not finish[id(draft.tail)].stores,
         prologue=finish[id(draft.prologue)],
         head=finish[id(draft.head)],
@@ -151,6 +167,8 @@ def _plan(stage: Stage, layout: Layout, form: Form, terms: Terms) -> Plan:
         bytes_per_row=per_row,
         cost=_cost(draft),
     )
+    check_kept(plan)
+    return plan
 
 
 def _too_much(stage: Stage, terms: Terms) -> PassError:
@@ -183,15 +201,13 @@ def _instrs(draft: Draft) -> list[Instr]:
 
 def _choose(draft: Draft, memory: Memory, width: int | None, align: int, terms: Terms) -> _Choice:
     """The largest step that fits, double-buffered if a useful one does, else single-buffered."""
-    strided = [
-        i for i in _instrs(draft) if i.form not in ("count", "cast", "library", "fill", "move")
-    ]
+    strided = [i for i in _instrs(draft) if i.form not in _COUNTED]
     narrow = min((i.dst.dtype.bytes for i in strided), default=1)
-    budget = terms.budget
+    budget = terms.budget - terms.keeping.bytes
     limit = REPEATS * (256 // max(narrow, 2)) if strided else budget
     if any(i.dst.dtype.bytes == 4 or any(s.dtype.bytes >= 4 for s in i.srcs) for i in strided):
         limit = min(limit, REPEATS * 64)
-    make = _capacities(draft, width, align, terms.unit, limit)
+    make = _capacities(draft, width, align, terms, limit)
     for depth in (2, 1):
         capacity = _largest(make, lambda c, d=depth: memory.total(c, d) <= budget)  # type: ignore[misc]
         if capacity is not None and (depth == 1 or _useful(draft, capacity)):
@@ -205,23 +221,23 @@ def _useful(draft: Draft, capacity: Capacity) -> bool:
 
 
 def _capacities(
-    draft: Draft, width: int | None, align: int, unit: int, limit: int
+    draft: Draft, width: int | None, align: int, terms: Terms, limit: int
 ) -> tuple[Callable[[int], Capacity], int]:
     """How a capacity grows with a count, and the largest count worth trying."""
     if width is not None:
         pitch = round_up(width, align)
         if pitch > limit:
             raise _DoesNotFit
-        rows = as_int(draft.layout.space.rows)
+        rows = terms.ranges.upper(draft.layout.space.rows)
         most = min(ROWS_LIMIT, max(rows if rows is not None else ROWS_LIMIT, 1))
         return lambda n: Capacity(n * pitch, n, pitch), most
     granule = max(64, align)
     if draft.form == "rows":
         return lambda n: Capacity(n * granule, DYNAMIC_ROWS, n * granule), limit // granule
-    if unit > granule and unit <= 4096 and unit % align == 0:
-        granule = unit
+    if granule < terms.unit <= 4096 and terms.unit % align == 0:
+        granule = terms.unit
     most = limit // granule
-    total = as_int(draft.layout.space.cols)
+    total = terms.ranges.upper(draft.layout.space.cols)
     if total is not None:
         most = min(most, max(1, -(-total // granule)))
     return lambda n: Capacity(n * granule, 1, n * granule), most
@@ -253,7 +269,7 @@ def _density(draft: Draft, memory: Memory) -> tuple[int, int]:
     """
     reads: dict[Local, int] = {}
     for instr in _instrs(draft):
-        for local in set(instr.srcs):
+        for local in {s.base for s in instr.srcs}:
             reads[local] = reads.get(local, 0) + 1
     loaded = {c.local for b in draft.blocks() for c in b.loads}
     kept = {x.slot for x, n in reads.items() if x.slot is not None and n > (x in loaded)}

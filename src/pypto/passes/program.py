@@ -26,13 +26,22 @@ from pypto.ir.tile import (
     walk_nodes,
 )
 from pypto.passes.access import row_strides
+from pypto.passes.memory import NOTHING, Keeping
 from pypto.passes.plan import Terms, launch_bound, plan_stage
 from pypto.passes.schedule import Branch, Item, Loop, Part, Read
 from pypto.passes.stage import Stage
 
-__all__ = ["Planner"]
+__all__ = ["Planned", "Planner"]
 
 _LESS = 0.9  # of the budget, each time that the stages together do not fit
+
+
+@dataclass(frozen=True, slots=True)
+class Planned:
+    """The nodes of a program, and the memory that stages of a loop or branch share."""
+
+    body: tuple[TileNode, ...]
+    shared: tuple[Shared, ...]
 
 
 @dataclass(slots=True)
@@ -44,8 +53,9 @@ class Planner:
     written: frozenset[Buffer]  # memory that the kernel writes
     shared: list[Shared] = field(default_factory=list)
     trips: tuple[Expr, ...] = ()  # of the loops around, roughly
+    keeping: Keeping = NOTHING  # what the loop around keeps on chip
 
-    def nodes(self, items: list[Item]) -> tuple[TileNode, ...]:
+    def plan(self, items: list[Item]) -> Planned:
         """The items of a kernel as nodes of its program."""
         out: list[TileNode] = []
         for item in items:
@@ -53,7 +63,7 @@ class Planner:
                 out.append(self._together(item))
             else:
                 out.append(self._node(item, None, self.terms.budget))
-        return tuple(out)
+        return Planned(tuple(out), tuple(self.shared))
 
     def _together(self, item: Loop | Branch) -> TileNode:
         """A loop or branch whose stages share memory."""
@@ -72,7 +82,9 @@ class Planner:
         if isinstance(item, Wait):
             return item
         if isinstance(item, Part):
-            terms = replace(self.terms, unit=self.units[item.stage], budget=budget)
+            terms = replace(
+                self.terms, unit=self.units[item.stage], budget=budget, keeping=self.keeping
+            )
             made = plan_stage(item.stage, terms)
             elements = product_of((*self.trips, made.elements))
             return replace(made, alone=item.alone, shared=shared, elements=elements)
@@ -85,10 +97,12 @@ class Planner:
             )
             branch = item.branch
             return TileBranch(branch.condition, then, other, branch.merges, branch.span)
-        around, ranges = self.trips, tuple(map(_range, item.loops))
+        around, outside, ranges = self.trips, self.keeping, tuple(map(_range, item.loops))
         self.trips = (*around, *(launch_bound(r.trips, self.terms) for r in ranges))
+        if item.over_cores:
+            self.keeping = item.keeping
         body = tuple(self._node(one, shared, budget) for one in item.body)
-        self.trips = around
+        self.trips, self.keeping = around, outside
         first = item.loops[0]
         return TileLoop(
             ranges, body, item.over_cores, first.span, first.carried,
@@ -130,7 +144,7 @@ def _shared(node: TileNode) -> Shared | None:
 
 @dataclass(slots=True)
 class _Vector:
-    """Waits between stages whose vector instructions use the same scratch memory."""
+    """Waits between stages whose vector instructions use the same memory, scratch or kept."""
 
     used: bool = False  # by instructions since the last wait
 
@@ -144,7 +158,7 @@ class _Vector:
             if isinstance(node, Wait):
                 self.used = False
             elif isinstance(node, TileStage):
-                scratch = any(Area.CALC in plan.areas for plan in node.plans)
+                scratch = any(plan.areas.keys() & {Area.CALC, Area.KEPT} for plan in node.plans)
                 if scratch and self.used:
                     out.append(Wait.VECTOR)
                 self.used |= scratch

@@ -7,7 +7,7 @@ to global memory needs what another one did before; loops are walked until nothi
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping, Set
 from dataclasses import dataclass, field, replace
 from typing import TypeAlias
 
@@ -16,7 +16,9 @@ from pypto.ir.ranges import Ranges
 from pypto.ir.sizes import Sizes
 from pypto.ir.tensor import Buffer, For, If, Kernel, LoadScalar, Simple, Statement, root
 from pypto.ir.tile import Wait
+from pypto.passes.boxes import Touched
 from pypto.passes.fuse import fuse
+from pypto.passes.memory import NOTHING, Keeping
 from pypto.passes.stage import Stage
 from pypto.passes.touches import Scope, Touch, touch_of, touches_of
 
@@ -37,11 +39,13 @@ class Part:
 
 @dataclass(slots=True, eq=False)
 class Loop:
-    """Loops over ``body``; several are one range, shared by the cores."""
+    """Loops over ``body``; several are one range, shared by the cores. ``keeping``: what stays on
+    chip in it."""
 
     loops: tuple[For, ...]
     over_cores: bool
     body: list[Item]
+    keeping: Keeping = NOTHING
 
 
 @dataclass(slots=True, eq=False)
@@ -66,7 +70,22 @@ class Schedule:
 
     body: list[Item]
     private: frozenset[Buffer]
-    ranges: Ranges  # what is known of the kernel's variables
+    scope: Scope
+
+    @property
+    def ranges(self) -> Ranges:
+        """What is known of the kernel's variables."""
+        return self.scope.ranges
+
+    def shared_loops(self) -> list[Loop]:
+        """The loops that the cores share."""
+        return [loop for loop in _loops(self.body) if loop.over_cores]
+
+    def waited(self) -> list[Item]:
+        """The items with the waits that they need, when loops keep on chip what they say."""
+        kept = {m for loop in self.shared_loops() for m in loop.keeping.slots}
+        scalars = any(isinstance(item, Read) for item in _walk(self.body))
+        return _Waits(self.scope, self.private, kept, scalars).run(self.body)
 
 
 def schedule(kernel: Kernel, sizes: Sizes, same: Mapping[Buffer, Buffer]) -> Schedule:
@@ -74,8 +93,7 @@ def schedule(kernel: Kernel, sizes: Sizes, same: Mapping[Buffer, Buffer]) -> Sch
     conditions = [p.condition for p in kernel.preconditions]
     made = _Scheduler(sizes, dict(same), Scope.of(kernel.body, conditions))
     items = made.block(kernel.body, alone=False)
-    items = _Waits(made.scope, made.private).run(items)
-    return Schedule(items, frozenset(made.private), made.scope.ranges)
+    return Schedule(items, frozenset(made.private), made.scope)
 
 
 def stages_of(items: list[Item]) -> Iterator[Stage]:
@@ -156,12 +174,14 @@ class _Scheduler:
         if not shared or loop.parallel:
             return True
         involved = [t for t in touches if t.memory in shared]
+        involved = list(dict.fromkeys(replace(t, owner=None) for t in involved))
         for relation in (-1, 1):
-            others = self.scope.elsewhere(involved, loop, relation)
+            others = Touched(self.scope)
+            others.add(self.scope.elsewhere(involved, loop, relation))
             for touch in involved:
-                for other in others:
-                    if (touch.writes or other.writes) and self.scope.meet(touch, other):
-                        return False
+                near = others.near(touch, written=not touch.writes)
+                if any(self.scope.meet(touch, other) for other in near):
+                    return False
         return True
 
     def _own(self, memory: Buffer, loop: For, body: list[Item]) -> bool:
@@ -207,37 +227,42 @@ def _waits(items: list[Item]) -> int:
     return sum(isinstance(item, Wait) for item in _walk(items))
 
 
-_State: TypeAlias = dict[Buffer, dict[Touch, None]]  # touches since the last wait, by memory
-
-
-def _joined(state: _State, touches: Iterable[Touch]) -> _State:
-    """``state`` and ``touches``."""
-    found = {memory: dict(held) for memory, held in state.items()}
-    for touch in touches:
-        found.setdefault(touch.memory, {})[touch] = None
-    return found
-
-
-def _all(state: _State) -> list[Touch]:
-    return [touch for held in state.values() for touch in held]
-
-
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class _Open:
     """What was touched since the last wait: of all cores, and of each core for itself."""
 
-    cores: _State
-    core: _State
+    cores: Touched
+    core: Touched
 
-    def joined(self, touches: Iterable[Touch]) -> _Open:
-        touches = list(touches)
-        return _Open(_joined(self.cores, touches), _joined(self.core, touches))
+    @staticmethod
+    def nothing(scope: Scope) -> _Open:
+        return _Open(Touched(scope), Touched(scope))
 
-    def either(self, other: _Open) -> _Open:
-        return _Open(_joined(self.cores, _all(other.cores)), _joined(self.core, _all(other.core)))
+    def above(self) -> _Open:
+        """For a block that begins here."""
+        return _Open(self.cores.above(), self.core.above())
+
+    def add(self, touches: list[Touch]) -> None:
+        self.cores.add(touches)
+        self.core.add(touches)
+
+    def wait(self, kind: Wait) -> None:
+        """Behind a wait."""
+        self.core.clear()
+        if kind is Wait.CORES:
+            self.cores.clear()
+
+    def behind(self, *sides: _Open) -> None:
+        """Behind a block of which one side was run."""
+        _either(self.cores, [side.cores for side in sides])
+        _either(self.core, [side.core for side in sides])
 
 
-_NOTHING = _Open({}, {})
+def _either(state: Touched, sides: list[Touched]) -> None:
+    if all(side.below is None for side in sides):
+        state.clear()  # all sides have waited
+    for side in sides:
+        state.add(side.own())
 
 
 @dataclass(slots=True)
@@ -245,106 +270,111 @@ class _Waits:
     """Inserts waits. ``alone``: in a loop that the cores share, where each waits for itself only.
 
     A core's own copies in are complete before it can store what depends on them, and vector
-    instructions run in order: where one core meets itself it waits only for what it has stored.
+    instructions run in order: where one core meets itself it waits only for what it has stored, and
+    for what its scalar unit has read.
     """
 
     scope: Scope
-    private: set[Buffer]
+    private: Set[Buffer]
+    kept: Set[Buffer]  # on chip: no access to it goes to global memory
+    scalars: bool  # whether the scalar unit reads anything
     alone: bool = False
 
     def run(self, items: list[Item]) -> list[Item]:
-        return self._block(items, _NOTHING)[0]
+        return self._block(items, _Open.nothing(self.scope))
 
-    def _block(self, items: list[Item], state: _Open) -> tuple[list[Item], _Open]:
-        """``items`` with the waits that they need after ``state``, and the state behind them."""
+    def _block(self, items: list[Item], state: _Open) -> list[Item]:
+        """``items`` with the waits that they need after ``state``, which is then that behind."""
         out: list[Item] = []
         for item in items:
             if isinstance(item, Wait):
                 out.append(item)
-                state = _NOTHING if item is Wait.CORES else _Open(state.cores, {})
+                state.wait(item)
             elif isinstance(item, Part | Read):
-                touches = item.touches if isinstance(item, Part) else [item.touch]
-                state = self._before(touches, state, out).joined(touches)
+                touches = self._touches([item])
+                self._before(touches, state, out)
+                state.add(touches)
                 out.append(item)
             elif isinstance(item, Branch):
-                then, first = self._block(item.then, state)
-                other, second = self._block(item.other, state)
+                first, second = state.above(), state.above()
+                then, other = self._block(item.then, first), self._block(item.other, second)
                 out.append(Branch(item.branch, then, other))
-                state = first.either(second)
+                state.behind(first, second)
             elif item.over_cores and not self.alone:
-                state = self._shared(item, state, out)
+                self._shared(item, state, out)
             else:
-                state = self._loop(item, state, out)
-        return out, state
+                self._loop(item, state, out)
+        return out
 
-    def _before(self, touches: list[Touch], state: _Open, out: list[Item]) -> _Open:
-        """Wait if ``touches`` need what was done in ``state``; what is open then."""
+    def _touches(self, items: list[Item]) -> list[Touch]:
+        """What ``items`` touch in global memory."""
+        return [touch for touch in _touches(items) if touch.memory not in self.kept]
+
+    def _before(self, touches: list[Touch], state: _Open, out: list[Item]) -> None:
+        """Wait if ``touches`` need what was done in ``state``."""
         if not self.alone and self._any_conflict(touches, state.cores, own=False):
             out.append(Wait.CORES)
-            return _NOTHING
-        if self._any_conflict(touches, state.core, own=True):
+            state.wait(Wait.CORES)
+        elif self._any_conflict(touches, state.core, own=True):
             out.append(Wait.CORE)
-            return _Open(state.cores, {})
-        return state
+            state.wait(Wait.CORE)
 
-    def _any_conflict(self, touches: list[Touch], state: _State, *, own: bool) -> bool:
+    def _any_conflict(self, touches: list[Touch], state: Touched, *, own: bool) -> bool:
         """Whether a touch meets an earlier one of the same core (``own``) or of another."""
         for new in touches:
-            for old in state.get(new.memory, ()):
+            for old in state.near(new, written=not new.writes or (own and not self.scalars)):
                 one_core = self.alone or (new.owner is not None and new.owner == old.owner)
-                if one_core is not own or not (new.writes or old.writes):
+                if own and not (old.writes or old.scalar):
                     continue
-                if (old.writes or not own) and self.scope.meet(new, old):
+                if one_core is own and self.scope.meet(new, old):
                     return True
         return False
 
-    def _shared(self, item: Loop, state: _Open, out: list[Item]) -> _Open:
+    def _shared(self, item: Loop, state: _Open, out: list[Item]) -> None:
         """A loop that the cores share, as one step of all of them."""
-        touches = list(_touches(item.body))
-        for loop in item.loops:
-            touches = self.scope.elsewhere(touches, loop, 0)
-        touches = [replace(touch, owner=None) for touch in touches]
-        state = self._before(touches, state, out)
-        inside = _Waits(self.scope, self.private, alone=True)
-        out.append(Loop(item.loops, True, inside._repeated(item, _NOTHING)[0]))
-        return state.joined(touches)
+        touches = [replace(touch, owner=None) for touch in self._touches(item.body)]
+        touches = self._any(item, list(dict.fromkeys(touches)))
+        self._before(touches, state, out)
+        inside = replace(self, alone=True)
+        out.append(replace(item, body=inside._repeated(item)[0]))
+        state.add(touches)
 
-    def _loop(self, item: Loop, state: _Open, out: list[Item]) -> _Open:
-        body, behind = self._repeated(item, _NOTHING)
-        again, both = self._block(body, state.either(behind))
+    def _loop(self, item: Loop, state: _Open, out: list[Item]) -> None:
+        body, behind = self._repeated(item)
+        both = state.above()
+        both.cores.add(behind.cores.own())
+        both.core.add(behind.core.own())
+        again = self._block(body, both)
         if _waits(again) > _waits(body):
             # Once before the loop, not in each iteration for what was done before the first.
-            state = self._before(list(_touches(body)), state, out)
+            self._before(self._touches(body), state, out)
         else:
             behind = both
-        out.append(Loop(item.loops, item.over_cores, body))
-        left = _Open(
-            _joined({}, self._any(item, behind.cores)), _joined({}, self._any(item, behind.core))
-        )
-        return state.either(left)
+        out.append(replace(item, body=body))
+        state.cores.add(self._any(item, behind.cores.own()))
+        state.core.add(self._any(item, behind.core.own()))
 
-    def _repeated(self, item: Loop, state: _Open) -> tuple[list[Item], _Open]:
+    def _repeated(self, item: Loop) -> tuple[list[Item], _Open]:
         """The body with all waits that its repetition needs, and the state at its end."""
-        body, behind = self._block(item.body, state)
+        behind = _Open.nothing(self.scope)
+        body = self._block(item.body, behind)
         while True:
-            earlier = _Open(
-                _joined({}, self._earlier(item, behind.cores)),
-                _joined({}, self._earlier(item, behind.core)),
-            )
-            again, behind = self._block(body, state.either(earlier))
+            state = _Open.nothing(self.scope)
+            state.cores.add(self._earlier(item, behind.cores.own()))
+            state.core.add(self._earlier(item, behind.core.own()))
+            again, behind = self._block(body, state), state
             if _waits(again) == _waits(body):
                 return again, behind
             body = again
 
-    def _earlier(self, item: Loop, state: _State) -> list[Touch]:
+    def _earlier(self, item: Loop, touches: list[Touch]) -> list[Touch]:
         """What iterations before left. Those of a shared loop meet in a core's own memory only."""
-        touches = _all(state)
         if item.over_cores:
             return [t for t in touches if t.memory in self.private]
         return self.scope.elsewhere(touches, item.loops[0], -1)
 
-    def _any(self, item: Loop, state: _State) -> list[Touch]:
-        touches = _all(state)
+    def _any(self, item: Loop, touches: list[Touch]) -> list[Touch]:
+        """``touches`` of an iteration as those of any iteration."""
         for loop in item.loops:
             touches = self.scope.elsewhere(touches, loop, 0)
         return touches

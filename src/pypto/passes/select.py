@@ -8,13 +8,15 @@ level of reductions; what a later pass needs is computed again.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from pypto.error import Diagnostic, DtypeError, Span
 from pypto.ir.dtype import DataType
 from pypto.ir.expr import Expr, apply, as_int, const
 from pypto.ir.sizes import Sizes
-from pypto.ir.tensor import Compute, Load, Store
-from pypto.ir.tile import Copy, Form, Instr, Kind, Local
-from pypto.ops.lowering import REDUCE
+from pypto.ir.tensor import Buffer, Compute, Load, Store, root
+from pypto.ir.tile import Copy, Form, Instr, Kind, Local, Slot
+from pypto.ops.lowering import BITWISE, MASKS, REDUCE, SELECTS
 from pypto.passes.access import access_of
 from pypto.passes.draft import Draft, DraftBlock, DraftPhase
 from pypto.passes.space import Layout
@@ -30,6 +32,10 @@ COUNTED = {
 }  # fmt: skip
 LIBRARY = {"tanh": "Tanh", "sigmoid": "Sigmoid", "power": "Power", "powers": "Power"}
 STRIDED = {"add", "sub", "mul", "div", "max", "min"}
+LOGIC = {
+    "mask_and": "And", "mask_or": "Or", "mask_not": "Not",
+    "bit_and": "And", "bit_or": "Or", "bit_not": "Not",
+}  # fmt: skip
 REDUCTION = {"reduce_sum": "Sum", "reduce_max": "Max", "reduce_min": "Min"}
 
 
@@ -38,9 +44,11 @@ def lanes(dtype: DataType) -> int:
     return 256 // dtype.bytes
 
 
-def select(stage: Stage, layout: Layout, form: Form, sizes: Sizes) -> Draft:
-    """The blocks of ``stage`` in ``form``."""
-    return _Selector(stage, layout, form, sizes).run()
+def select(
+    stage: Stage, layout: Layout, form: Form, sizes: Sizes, kept: Mapping[Buffer, Slot]
+) -> Draft:
+    """The blocks of ``stage`` in ``form``. ``kept``: memory that is on chip, and where."""
+    return _Selector(stage, layout, form, sizes, kept).run()
 
 
 def _cast(dst: Local, src: Local, mode: str, span: Span) -> Instr:
@@ -67,8 +75,11 @@ def _no_spread(dtype: DataType, span: Span) -> DtypeError:
 
 
 class _Selector:
-    def __init__(self, stage: Stage, layout: Layout, form: Form, sizes: Sizes) -> None:
+    def __init__(
+        self, stage: Stage, layout: Layout, form: Form, sizes: Sizes, kept: Mapping[Buffer, Slot]
+    ) -> None:
         self.stage = stage
+        self.kept = kept
         self.sizes = sizes
         self.layout = layout
         self.form = form
@@ -183,13 +194,16 @@ class _Selector:
                 return scope[node]
         raise KeyError(str(node.value))
 
-    def _new(self, node: Node, kind: Kind | None = None) -> Local:
+    def _new(self, node: Node) -> Local:
         name = node.value.name
         if name is None and isinstance(node.statement, Load):
             name = node.statement.buffer.name
         if name is None:
             name = self.stored.get(node, "t")
-        return Local(name, node.value.type.dtype, kind or self.kind(node))
+        dtype, kind = node.value.type.dtype, self.kind(node)
+        if node.op in MASKS:
+            return Local(name, DataType.DT_UINT16, kind.bits)
+        return Local(name, DataType.DT_UINT8 if dtype == DataType.DT_BOOL else dtype, kind)
 
     def _keep(self, node: Node, local: Local, block: DraftBlock) -> Local:
         self.places[-1][node] = local
@@ -201,7 +215,9 @@ class _Selector:
         if isinstance(statement, Load):
             local = self._keep(node, self._new(node), block)
             self.loaded.add(local)
-            block.loads.append(self._copy(local, node, statement))
+            local.slot = self.kept.get(root(statement.buffer))
+            copies = block.loads if local.slot is None else block.kept
+            copies.append(self._copy(local, node, statement))
         elif statement.op in REDUCE:
             self._reduce(node, statement, block)
         elif statement.op == "fill":
@@ -210,6 +226,8 @@ class _Selector:
             self._expand(node, statement, block)
         elif statement.op in STRIDED:
             self._strided(node, statement, block)
+        elif statement.op == "view":
+            self._view(node, statement, block)
         else:
             self._elementwise(node, statement, block)
 
@@ -235,14 +253,50 @@ class _Selector:
 
     def _store(self, store: Store, node: Node, block: DraftBlock) -> None:
         local = self.local(node)
-        if local in self.loaded or block is self.draft.tail:
-            # What was loaded, or made before the block, moves to the output queue's memory.
+        slot = self.kept.get(root(store.buffer))
+        if slot is not None:
+            if local.base.slot is slot and local.base in self.loaded:
+                return  # it is there
+            if not self._made_in(local, slot, node, block):
+                moved = Local(store.buffer.name, local.dtype, local.kind, slot)
+                block.instrs.append(
+                    Instr("keep", "Keep", moved, (local,), local.kind, store.span, in_place=False)
+                )
+                local = moved
+            block.kept.append(self._copy(local, node, store))
+            return
+        shown = local.of is not None and self.homes[local.base] is not block
+        held = local.base in self.loaded or local.base.slot is not None
+        if held or shown or block is self.draft.tail:
+            # What was loaded, kept, or made before the block, moves to the output queue's memory.
             moved = Local(store.buffer.name, local.dtype, local.kind)
             block.instrs.append(
                 Instr("move", "DataCopy", moved, (local,), local.kind, store.span, in_place=False)
             )
             local = moved
         block.stores.append(self._copy(local, node, store))
+
+    def _made_in(self, local: Local, slot: Slot, node: Node, block: DraftBlock) -> bool:
+        """Give ``local`` the kept memory of ``slot`` if it can be made there: it is stored nowhere
+        else, and nothing needs what is there when it is made."""
+        stored = local.slot is not None or any(copy.local.base is local for copy in block.stores)
+        if (
+            stored
+            or local.of is not None
+            or sum(other is node for _, other in self.stage.stores) > 1
+        ):
+            return False
+        makers = [n for n, instr in enumerate(block.instrs) if instr.dst is local]
+        if len(makers) != 1:
+            return False
+        maker, later = block.instrs[makers[0]], block.instrs[makers[0] + 1 :]
+        if any(x.base.slot is slot for instr in later for x in (*instr.reads, *instr.writes)):
+            return False
+        held = [x for x in maker.reads if x.base.slot is slot]
+        if any(not maker.in_place or x.kind is not local.kind for x in held):
+            return False
+        local.slot = slot
+        return True
 
     def _fill(self, node: Node, use: Compute, block: DraftBlock) -> None:
         local = self._keep(node, self._new(node), block)
@@ -342,40 +396,86 @@ class _Selector:
             Instr(form, helper, dst, (full, other), dst.kind, use.span, attrs=(name, order))
         )
 
+    def _view(self, node: Node, use: Compute, block: DraftBlock) -> None:
+        """Another local with the memory of the operand: no instruction."""
+        (source,) = self._operands(node, self.kind(node), block, use.span)
+        local = self._new(node)
+        local.of = source
+        self._keep(node, local, block)
+
+    def _operands(self, node: Node, kind: Kind, block: DraftBlock, span: Span) -> list[Local]:
+        """The operands of an elementwise operation, repeated to the extent of its result."""
+        found: list[Local] = []
+        for operand in node.operands:
+            if not isinstance(operand, Node):
+                continue
+            source = self.local(operand)
+            if source.kind.elements is not kind:
+                source = self._repeated(operand, source, kind, block, span)
+            found.append(source)
+        return found
+
+    def _repeated(
+        self, node: Node, source: Local, kind: Kind, block: DraftBlock, span: Span
+    ) -> Local:
+        if source.kind.elements is not source.kind:
+            return self._repeated_mask(source, kind, block, span)
+        wide = Local(source.name, source.dtype, kind)
+        if isinstance(node.statement, Compute) and node.op == "fill":
+            (scalar,) = node.statement.args
+            assert isinstance(scalar, Expr)
+            block.instrs.append(Instr("fill", "Duplicate", wide, (), kind, span, (scalar,)))
+        else:
+            self._spread(source, wide, block, span)
+        return wide
+
+    def _repeated_mask(self, mask: Local, kind: Kind, block: DraftBlock, span: Span) -> Local:
+        """By way of FP16: bits are not repeated by any instruction."""
+        half = DataType.DT_FP16
+        one = Local(f"{mask.name}_one", half, mask.kind.elements)
+        number = Local(f"{mask.name}_half", half, mask.kind.elements)
+        wide = Local(f"{mask.name}_half", half, kind)
+        bits = Local(mask.name, mask.dtype, kind.bits)
+        zero = const(0.0)
+        self.homes[number] = block
+        block.instrs.append(Instr("fill", "Duplicate", one, (), one.kind, span, (const(1.0),)))
+        block.instrs.append(
+            Instr("selects", "Select", number, (mask, one), one.kind, span, (zero,))
+        )
+        self._spread(number, wide, block, span)
+        block.instrs.append(
+            Instr("compares", "Compares", bits, (wide,), kind, span, (zero,), ("NE",))
+        )
+        return bits
+
     def _elementwise(self, node: Node, use: Compute, block: DraftBlock) -> None:
-        sources = [self.local(o) for o in node.operands if isinstance(o, Node)]
+        kind, span = self.kind(node), use.span
+        srcs = tuple(self._operands(node, kind, block, span))
         scalars = tuple(a for a in use.args if isinstance(a, Expr))
         dst = self._keep(node, self._new(node), block)
-        for position, source in enumerate(sources):
-            if source.kind is not dst.kind:
-                wide = Local(source.name, source.dtype, dst.kind)
-                self._spread(source, wide, block, use.span)
-                sources[position] = wide
-        srcs = tuple(sources)
         if use.op in LIBRARY:
             scratch = Local("tmp", DataType.DT_UINT8, Kind.BYTES)
-            block.instrs.append(
-                Instr(
-                    "library", LIBRARY[use.op], dst, srcs, dst.kind, use.span, scalars,
-                    scratch=(scratch,), in_place=False,
-                )
+            made = Instr(
+                "library", LIBRARY[use.op], dst, srcs, kind, span, scalars, scratch=(scratch,),
+                in_place=False,
             )  # fmt: skip
         elif use.op == "cast":
-            block.instrs.append(_cast(dst, srcs[0], str(use.attr("mode")), use.span))
-        elif use.op == "low_half":
-            block.instrs.append(
-                Instr("low_half", "LowHalf", dst, srcs, dst.kind, use.span, in_place=False)
-            )
-        elif use.op == "flip_sign":
-            block.instrs.append(
-                Instr(
-                    "flip_sign", "FlipSign", dst, srcs, dst.kind, use.span, scalars, in_place=False
-                )
-            )
+            made = _cast(dst, srcs[0], str(use.attr("mode")), span)
+        elif use.op in ("low_half", "flip_sign"):
+            name = "LowHalf" if use.op == "low_half" else "FlipSign"
+            made = Instr(use.op, name, dst, srcs, kind, span, scalars, in_place=False)
+        elif use.op in ("compare", "compares"):
+            name = "Compare" if use.op == "compare" else "Compares"
+            attrs = (str(use.attr("mode")),)
+            made = Instr(use.op, name, dst, srcs, kind, span, scalars, attrs)
+        elif use.op in SELECTS:
+            made = Instr(use.op, "Select", dst, srcs, kind, span, scalars)
+        elif use.op in LOGIC:
+            form = "bits" if use.op in BITWISE else "mask"
+            made = Instr(form, LOGIC[use.op], dst, srcs, kind, span)
         else:
-            block.instrs.append(
-                Instr("count", COUNTED[use.op], dst, srcs, dst.kind, use.span, scalars)
-            )
+            made = Instr("count", COUNTED[use.op], dst, srcs, kind, span, scalars)
+        block.instrs.append(made)
 
     # --- reductions ---
 

@@ -13,6 +13,7 @@ from dataclasses import replace
 from typing import TypeAlias
 
 from pypto.ir.dtype import DataType
+from pypto.ir.expr import Const, Expr, const
 from pypto.ir.sizes import Sizes
 from pypto.ir.tensor import (
     Axes,
@@ -59,6 +60,9 @@ class _Numbering:
         self.known: dict[tuple[object, ...], Value] = {}
         self.narrowed: dict[Value, Value] = {}  # 16-bit value -> the FP32 value it was rounded from
         self.exact: dict[Value, set[DataType]] = {}  # FP32 values that fit a 16-bit type exactly
+        self.bytes: dict[Value, Value] = {}  # DT_BOOL value -> the FP16 value it was cast from
+        self.ones: dict[Value, Value] = {}  # 1.0 where a mask is set, else 0.0 -> the mask
+        self.scalars: dict[Value, Expr] = {}  # what a filled tensor holds
 
     def current(self, operand: Operand) -> Operand:
         return self.renamed.get(operand, operand) if isinstance(operand, Value) else operand
@@ -78,10 +82,17 @@ class _Numbering:
         return statement
 
     def _shortcut(self, statement: Compute) -> Value | None:
-        """A value that equals the statement's: casting up what was rounded without loss."""
+        """A value that equals the statement's: casting up what was rounded without loss, the mask
+        of what was made of a mask."""
         source = statement.args[0]
-        if statement.op != "cast" or not isinstance(source, Value):
+        if not isinstance(source, Value):
             return None
+        if statement.op == "compares" and statement.attr("mode") == "NE":
+            return self.ones.get(source) if _is_zero(statement.args[1]) else None
+        if statement.op != "cast":
+            return None
+        if source in self.bytes and statement.result.type.dtype == DataType.DT_FP16:
+            return self.bytes[source]
         if source.type.dtype == DataType.DT_FP32:
             return None
         wide = self.narrowed.get(source)
@@ -91,7 +102,17 @@ class _Numbering:
 
     def _note(self, statement: Compute) -> None:
         result, tensors = statement.result, [a for a in statement.args if isinstance(a, Value)]
-        if statement.op == "cast":
+        if statement.op == "fill":
+            (self.scalars[result],) = (a for a in statement.args if isinstance(a, Expr))
+        elif statement.op == "expand" and tensors[0] in self.scalars:
+            self.scalars[result] = self.scalars[tensors[0]]
+        elif statement.op == "selects" and _is_zero(statement.args[2]):
+            mask, one = tensors
+            if self.scalars.get(one) == const(1.0):
+                self.ones[result] = mask
+        elif statement.op == "cast" and result.type.dtype == DataType.DT_BOOL:
+            self.bytes[result] = tensors[0]
+        elif statement.op == "cast":
             (source,) = tensors
             if source.type.dtype == DataType.DT_FP32 and result.type.dtype.bytes == 2:
                 self.narrowed[result] = source
@@ -101,6 +122,10 @@ class _Numbering:
             fits = set.intersection(*(self.exact.get(t, set()) for t in tensors))
             if fits:
                 self.exact[result] = fits
+
+
+def _is_zero(operand: Operand) -> bool:
+    return isinstance(operand, Const) and operand.value == 0
 
 
 class _Forward:
@@ -125,10 +150,12 @@ class _Forward:
                     out.append(statement)
             elif isinstance(statement, Store):
                 stored = self.renamed.get(statement.value, statement.value)
+                whole = self._whole(stored, statement)
+                memory, place = self.same[statement.buffer], _place(statement)
+                if whole and contents.get(memory, {}).get(place) is stored:
+                    continue  # it is there already
                 out.append(replace(statement, value=stored))
-                held = contents[self.same[statement.buffer]] = {}
-                if self._whole(stored, statement):
-                    held[_place(statement)] = stored
+                contents[memory] = {place: stored} if whole else {}
             else:
                 out.append(self._nested(statement))
                 for memory in written_in((statement,), self.same):

@@ -39,7 +39,7 @@ class _Since:
     def renew(self) -> None:
         """A new step: its queue slots are other buffers, ordered by the queues' events."""
         for slots in (self.read, self.written):
-            slots -= {s for s in slots if s.area not in (Area.CALC, Area.CONST)}
+            slots -= {s for s in slots if s.area not in (Area.CALC, Area.CONST, Area.KEPT)}
 
 
 def _slot(local: Local) -> Slot:
@@ -88,4 +88,6 @@ def finish_block(draft: DraftBlock, before: set[int]) -> Block:
         body.append(instr)
         if any(_slot(x).area in (Area.IN, Area.HEAD) for x in (*instr.reads, *instr.writes)):
             free_after = len(body) - 1
-    return Block(tuple(draft.loads), tuple(body), tuple(draft.stores), free_after)
+    return Block(
+        tuple(draft.loads), tuple(body), tuple(draft.stores), free_after, tuple(draft.kept)
+    )

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
+from typing import Any
 
 from pypto.ir.expr import Expr, Variable, apply, as_int, const, variables_of
 from pypto.ir.ranges import Ranges
@@ -24,7 +25,7 @@ class Touch:
     """A box of ``buffer``, whose memory is that of ``memory``, read or written.
 
     ``owner``: says which core touches which element of it; two touches of one owner that meet do so
-    on one core. None: nothing is known.
+    on one core. None: nothing is known. ``scalar``: by the scalar unit.
     """
 
     memory: Buffer
@@ -33,6 +34,7 @@ class Touch:
     sizes: Shape
     writes: bool
     owner: object = None
+    scalar: bool = False
 
     @property
     def variables(self) -> set[Variable]:
@@ -44,7 +46,7 @@ def touch_of(access: Load | Store | LoadScalar, same: Mapping[Buffer, Buffer]) -
     memory = same.get(access.buffer, access.buffer)
     if isinstance(access, LoadScalar):
         ones = tuple(const(1) for _ in access.index)
-        return Touch(memory, access.buffer, access.index, ones, False)
+        return Touch(memory, access.buffer, access.index, ones, False, scalar=True)
     region = access.region
     writes = isinstance(access, Store)
     return Touch(memory, access.buffer, region.offsets, region.sizes, writes)
@@ -73,6 +75,7 @@ class Scope:
     loops: dict[Variable, For] = field(default_factory=dict)
     inside: dict[Variable, set[Variable]] = field(default_factory=dict)  # by a loop's index
     next_id: int = 0
+    placed: dict[object, Any] = field(default_factory=dict)  # of boxes.py: where touches are
 
     @staticmethod
     def of(body: tuple[Statement, ...], known: Iterable[Expr]) -> Scope:
@@ -179,12 +182,11 @@ class Scope:
         return len(range(start, stop, step))
 
 
-def _moved(touch: Touch, names: Mapping[Expr, Expr]) -> Touch:
-    known = dict(names)
+def _moved(touch: Touch, names: dict[Expr, Expr]) -> Touch:
     return replace(
         touch,
-        offsets=tuple(substitute(e, known) for e in touch.offsets),
-        sizes=tuple(substitute(e, known) for e in touch.sizes),
+        offsets=tuple(substitute(e, names) for e in touch.offsets),
+        sizes=tuple(substitute(e, names) for e in touch.sizes),
     )
 
 

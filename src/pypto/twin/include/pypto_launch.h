@@ -168,8 +168,8 @@ inline uint32_t FlatStep(const PyptoRuntime* runtime, int64_t total, int64_t par
     return static_cast<uint32_t>(Min(Up((share + steps - 1) / steps, unit), largest));
 }
 
-// Rows of a step when a row takes `pitch` elements of `bytes` and `row` bytes beside.
-inline uint32_t RowsStep(const PyptoRuntime* runtime, int64_t pitch, int64_t most, int64_t rows, int64_t bytes, int64_t row)
+// Rows of a step when a row takes `pitch` elements of `bytes` and `row` bytes beside: a multiple of `granule`.
+inline uint32_t RowsStep(const PyptoRuntime* runtime, int64_t pitch, int64_t most, int64_t rows, int64_t bytes, int64_t row, int64_t granule)
 {
     const int64_t capacity = Min(rows, most / Max(pitch, INT64_C(1)));
     const int64_t fitting = StepBudget(runtime) / Max(pitch * bytes + row, INT64_C(1));
@@ -177,7 +177,7 @@ inline uint32_t RowsStep(const PyptoRuntime* runtime, int64_t pitch, int64_t mos
     if (step > 8) {
         step -= step % 8;
     }
-    return static_cast<uint32_t>(step);
+    return static_cast<uint32_t>(Max(step - step % granule, granule));
 }
 
 inline PyptoLaunch Planned(const PyptoRuntime* runtime, void (*stream)(PyptoCore*, const void*), const void* frame,
