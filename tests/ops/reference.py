@@ -88,6 +88,9 @@ for _name, _spec in (("add", "add"), ("sub", "sub"), ("mul", "mul"), ("truediv",
     setattr(Ref, f"__r{_name}__", _operator(_spec, True))
 for _name in ("eq", "ne", "lt", "le", "gt", "ge"):
     setattr(Ref, f"__{_name}__", _operator(_name, False))
+for _name, _spec in (("floordiv", "floor_div"), ("mod", "remainder")):
+    setattr(Ref, f"__{_name}__", _operator(_spec, False))
+    setattr(Ref, f"__r{_name}__", _operator(_spec, True))
 Ref.__pow__ = _operator("pow", False)
 Ref.__neg__ = lambda self: evaluate(registry.get("neg"), (self,), {})
 
@@ -129,8 +132,14 @@ def meaning(spec: OpSpec, bound: Mapping[str, Any]) -> torch.Tensor:
         if isinstance(item, Ref):
             value = item.value
             values[name] = value.double() if precise else _known(value)
+            if spec.group == "division" and not value.dtype.is_floating_point:
+                # No result overflows in INT64; torch refuses a divisor of zero.
+                zero = (value == 0) if _divides(spec) and name == "other" else 0
+                values[name] = value.long() + zero
         elif item is not None and any(p.name == name and p.kind == "operand" for p in spec.params):
             values[name] = _number(item, refs[-1].dtype)
+            if _divides(spec) and name == "other" and not item and isinstance(item, int):
+                values[name] = torch.tensor(1)
         elif isinstance(item, pypto.DataType):
             values[name] = getattr(torch, item.torch_name or "")
         else:
@@ -144,6 +153,10 @@ def meaning(spec: OpSpec, bound: Mapping[str, Any]) -> torch.Tensor:
         kinds = [_from_torch(v.dtype) for v in refs]
         result = result.to(getattr(torch, result_dtype(spec, kinds, bound).torch_name or ""))
     return result.reshape(result.shape or (1,))
+
+
+def _divides(spec: OpSpec) -> bool:
+    return spec.group == "division" and spec.name != "gcd"
 
 
 def _precise(spec: OpSpec) -> bool:
@@ -162,7 +175,7 @@ def result_dtype(spec: OpSpec, dtypes: list[Any], bound: Mapping[str, Any]) -> A
     args = {
         name: Value(0, TensorType(next(left), (const(8),)))
         if isinstance(item, Ref)
-        else const(+item)
+        else const(type(+item)(1))
         if isinstance(item, int | float) and kinds.get(name) == "operand"
         else item
         for name, item in bound.items()
@@ -175,9 +188,12 @@ def result_dtype(spec: OpSpec, dtypes: list[Any], bound: Mapping[str, Any]) -> A
 def _sixteen_bits(spec: OpSpec, bound: Mapping[str, Any]) -> torch.dtype | None:
     """The dtype of a 16-bit float beside a number. Torch's own kernels round the number first in
     some operations and not in others; here it never is: FP32, then one rounding."""
-    if spec.group not in ("arithmetic",) or (
-        spec.params[0].kind != "operand" and spec.name != "pow"
-    ):
+    if _divides(spec):
+        # Torch divides in 16 bits; here it is done in FP32.
+        first = next(x.value.dtype for x in bound.values() if isinstance(x, Ref))
+        return first if first in (torch.float16, torch.bfloat16) else None
+    beside = spec.params[0].kind == "operand" or spec.name == "pow"
+    if spec.group != "arithmetic" or not beside:
         return None
     operands = [bound["input"], bound["other"]]
     dtypes = [x.value.dtype for x in operands if isinstance(x, Ref)]
@@ -187,6 +203,8 @@ def _sixteen_bits(spec: OpSpec, bound: Mapping[str, Any]) -> torch.dtype | None:
 
 def _number(value: float, dtype: torch.dtype) -> torch.Tensor:
     # A 0-d tensor takes part as a Python number does, and where torch wants a tensor, too.
+    if dtype in (torch.uint16, torch.uint32) and isinstance(value, int):
+        value %= torch.iinfo(dtype).max + 1
     if isinstance(value, bool):
         return torch.tensor(value)
     kind = _F64 if isinstance(value, float) else torch.int64
@@ -229,6 +247,10 @@ def _propagate(spec: OpSpec, bound: Mapping[str, Any], value: torch.Tensor) -> t
 
 def _doubtful(spec: OpSpec, a: Any, b: Any) -> torch.Tensor | None:
     """Where the result is not defined, or hangs on the sign of a zero that is not certain."""
+    if _divides(spec):
+        return _no_quotient(a, b)
+    if spec.name in ("sin", "cos", "tan"):
+        return ~(a.value.double().abs() <= 65504) & a.value.isfinite()
     if spec.name == "cast" and a.value.dtype.is_floating_point:
         # Torch leaves floats outside an integer's range to the machine.
         return None if b is not None else _outside(a)
@@ -240,6 +262,15 @@ def _doubtful(spec: OpSpec, a: Any, b: Any) -> torch.Tensor | None:
                 torch.broadcast_shapes(divisor.value.shape, other.shape)
             )
     return None
+
+
+def _no_quotient(a: Any, b: Any) -> torch.Tensor:
+    """Where a division has no particular result: an integer by zero, a float's large quotient."""
+    x, y = (v.value if isinstance(v, Ref) else torch.tensor(v) for v in (a, b))
+    if not (x.is_floating_point() or y.is_floating_point()):
+        return (y == 0).expand(torch.broadcast_shapes(x.shape, y.shape))
+    quotient = x.double() / y.double()
+    return x.isfinite() & (y != 0) & (quotient.abs() >= 2.0**44)
 
 
 def _outside(a: Ref) -> torch.Tensor | None:
@@ -383,6 +414,7 @@ def interpret(function: types.FunctionType, values: tuple[Any, ...]) -> list[Ref
         tensor=_builtin_tensor,
         set_vec_tile_shapes=lambda *sizes: None,
         **{d.name: d for d in pypto.DataType},
+        PrecisionType=pypto.PrecisionType,
         CastMode=pypto.CastMode,
         SaturationMode=pypto.SaturationMode,
         **{n: functools.partial(_apply, registry.get(n)) for n in registry.names()},

@@ -12,7 +12,7 @@ __all__ = ["helper_for"]
 _SIGNS = {"Add": "+", "Sub": "-", "Mul": "*", "Div": "/"}
 _MACROS = {
     "with_col", "with_row", "with_one", "spread_col", "spread_row", "spread_one",
-    "reduce", "accumulate", "finish", "low_half", "flip_sign", "keep",
+    "reduce", "accumulate", "finish", "low_half", "flip_sign", "keep", "gcd",
 }  # fmt: skip
 
 
@@ -21,7 +21,7 @@ def helper_for(instr: Instr) -> HelperView | None:
     if instr.form not in _MACROS:
         return None
     dtype = (instr.srcs[0] if instr.srcs else instr.dst).dtype
-    op = instr.attrs[0] if instr.attrs else ""
+    op = instr.attrs[0] if instr.attrs and instr.form != "gcd" else ""
     form = instr.form
     if form == "reduce":
         form = f"reduce_{instr.attrs[1]}" if dtype.is_float else "reduce_integer"

@@ -236,6 +236,8 @@ class PlanWriter:
             operands = [*names, f"RoundMode::CAST_{instr.attrs[0]}", count]
         elif instr.form in ("compare", "compares", "select", "selects", "mask", "bits"):
             operands = self._masked(instr, names, scalars, count)
+        elif instr.form == "gcd":
+            operands = [*names, *scratch, instr.attrs[0], count]
         elif instr.form == "library":
             operands = [*names, *scalars, *scratch, count]
         elif instr.form in ("move", "keep"):

@@ -26,6 +26,7 @@ from pypto.ir.dtype import DataType
 from pypto.ir.expr import Const, Expr, const, symbols_of, variables_of
 from pypto.ir.tensor import Buffer, Operand, TensorType, Value, root
 from pypto.language.dtype_names import meant_dtype
+from pypto.language.element import Element
 from pypto.language.status import TileOpFormat
 from pypto.ops import registry
 from pypto.ops.lowering import as_single
@@ -272,10 +273,11 @@ def apply_operation(
     keyword: Mapping[str, Argument],
     span: Span,
     name: str | None,
-) -> Value:
+) -> v.Tensor:
     """One use of an operation: arguments checked, type inferred, statement appended.
 
     ``name``: the Python name that the result gets. Raises what the operation's type rule raises.
+    What an operation that works in place changes is its result.
     """
     bound = spec.bind(positional, keyword, span)
     if spec.name == "pow":
@@ -292,6 +294,7 @@ def apply_operation(
         else:
             arguments[param.name] = given
     call = OpCall(spec, arguments, span, spans)
+    _check_elements(call, bound)
     builder = frame.context.builder
     result = partly_valid(call, spec.infer(call), builder.smaller)
     given = [value for value in arguments.values() if isinstance(value, Value)]
@@ -305,7 +308,31 @@ def apply_operation(
             operands.append(value)
         else:
             attrs.append((param.name, value))
-    return builder.compute(spec.name, tuple(operands), tuple(attrs), result, span, name)
+    made = builder.compute(spec.name, tuple(operands), tuple(attrs), result, span, name)
+    if spec.inplace is None:
+        return made
+    argument = bound[spec.inplace]
+    assert isinstance(argument, tuple)
+    changed = argument[0]
+    write(frame, changed, made, span, spans[spec.inplace].text())
+    assert isinstance(changed, v.Tensor)
+    return changed
+
+
+def _check_elements(call: OpCall, given: Mapping[str, object]) -> None:
+    """An element has a dtype, which is that of the tensors beside it."""
+    dtypes = {tensor.dtype for name, tensor in call.tensors() if name != "condition"}
+    for name, argument in given.items():
+        item = argument[0] if isinstance(argument, tuple) and len(argument) == 2 else None
+        value = item.value if isinstance(item, Known) else None
+        if isinstance(value, Element) and dtypes and value.dtype not in dtypes:
+            call.fail(
+                DtypeError,
+                f"{call.spec.name}: an element of {value.dtype} does not go with these tensors",
+                expected=" or ".join(sorted(map(str, dtypes))),
+                got=str(value.dtype),
+                arg=name,
+            )
 
 
 def _convert(frame: Frame, spec: OpSpec, param: OpParam, item: Item, span: Span) -> object:
@@ -320,6 +347,8 @@ def _convert(frame: Frame, spec: OpSpec, param: OpParam, item: Item, span: Span)
             item = item.element
         if isinstance(item, v.Tensor):
             return load(frame, item, span)
+        if isinstance(item, Known) and isinstance(item.value, Element) and param.kind == "operand":
+            return const(frame.use(item, span).value)
         expr = number(item) if param.kind == "operand" else None
         if expr is None:
             wanted = "a tensor" if param.kind == "tensor" else "a tensor or a number"

@@ -286,6 +286,8 @@ def _instructions(instr: Instr) -> list[str]:
         return ["ShiftRight", "Muls", "Add"]
     if instr.form == "keep":
         return ["DataCopy(UB->UB)", "Copy"]
+    if instr.form == "gcd":
+        return ["Adds", "Add", "Sub", "Mul", "Muls", "Max"]
     if instr.name == "Power":
         return ["Power(tensor,tensor)" if len(instr.srcs) == 2 else "Power(tensor,scalar)"]
     return [_NAMES.get(instr.name, instr.name)]

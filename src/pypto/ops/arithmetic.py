@@ -129,6 +129,27 @@ def _lower_abs(build: Lowering, use: Compute) -> Value:
     return build.in_float("abs", a) if a.type.dtype == BF16 else build.emit("abs", a)
 
 
+def _infer_axpy(call: OpCall) -> TensorType:
+    y, x = call.check_dtype("y"), call.check_dtype("x")
+    alpha = call.scalar("alpha")
+    if alpha is None:
+        call.fail(FeTypeError, "axpy_: 'alpha' must be a number", arg="alpha")
+    if (y, x) not in {(F32, F32), (F16, F16), (F32, F16)}:
+        call.fail(
+            DtypeError, "axpy_: these dtypes do not go together",
+            expected="y and x both DT_FP32 or DT_FP16, or DT_FP16 added to DT_FP32",
+            got=f"{y} for 'y' and {x} for 'x'", arg="x",
+        )  # fmt: skip
+    return TensorType(y, broadcast(call, "y", "x"))
+
+
+def _lower_axpy(build: Lowering, use: Compute) -> Value:
+    y, x, alpha = use.args
+    assert isinstance(y, Value) and isinstance(x, Value) and isinstance(alpha, Expr)
+    scaled = build.emit("muls", build.widen(x), as_single(alpha))
+    return build.narrow(build.emit("add", build.widen(y), scaled), y.type.dtype)
+
+
 # --- pow ---
 
 _RANKING = (F32, BF16, F16, I32, I16, I8, U8)
@@ -345,6 +366,14 @@ SPECS: tuple[OpSpec, ...] = (
     _binary(
         "minimum", "torch.minimum(input, other)", "Elementwise smaller; NaN if either is NaN.",
         _lower_commutative("min", "mins"),
+    ),
+    OpSpec(
+        "axpy_", "arithmetic",
+        (OpParam("y", "tensor"), OpParam("x", "tensor"), OpParam("alpha", "operand", 1.0)),
+        frozenset({F32, F16}), _infer_axpy, _lower_axpy, "y + alpha * x",
+        "y += alpha * x in place, computed in FP32; x broadcasts to y.", method=True, inplace="y",
+        notes=("The result is y; nothing else of y's old value is left.",),
+        tolerance={F32: (1.2e-7, 1.2e-38), F16: (9.8e-4, 6e-8)},
     ),
     OpSpec(
         "neg", "arithmetic", (OpParam("input", "tensor"),), NUMBERS, _infer_unary, _lower_neg,

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from pypto.error import FeTypeError
+from pypto.ir.expr import Expr, apply, as_int, const
 from pypto.ir.tensor import Compute, TensorType, Value
 from pypto.ops.arithmetic import Lower
 from pypto.ops.comparison import exclusive
 from pypto.ops.lowering import BOOL, I8, I16, I32, U8, U16, U32, Lowering
+from pypto.ops.numerics import of_float, power_of_two, where
 from pypto.ops.shapes import broadcast, same_dtype, scalar_fits
 from pypto.ops.spec import OpCall, OpParam, OpSpec
 
@@ -66,6 +68,77 @@ def _infer_bits(call: OpCall) -> TensorType:
     return _infer(call)
 
 
+# --- shifts ---
+
+_WIDTH = 16
+
+
+def _infer_shift(call: OpCall) -> TensorType:
+    if not call.tensors():
+        call.fail(FeTypeError, f"{call.spec.name} needs at least one tensor", arg="input")
+    for name, tensor in call.tensors():
+        call.check_dtype(name)
+        scalar_fits(call, tensor, "other" if name == "input" else "input")
+    same_dtype(call, "input", "other")
+    names = [name for name, _ in call.tensors()]
+    return TensorType(call.tensors()[0][1].dtype, broadcast(call, *names))
+
+
+def _lower_shift(left: bool) -> Lower:
+    """As torch: what is shifted by less than 0 or by 16 and more keeps none of its bits."""
+
+    def lower(build: Lowering, use: Compute) -> Value:
+        a, amount = use.args
+        if isinstance(a, Value) and isinstance(amount, Expr):
+            return _shift_by_number(build, a, amount, left)
+        dtype = use.result.type.dtype
+        rank = len(build.result_shape())
+        a, amount = (
+            x if isinstance(x, Value) else build.number(x, dtype, rank) for x in (a, amount)
+        )
+        return _shift_by_tensor(build, a, amount, left)
+
+    return lower
+
+
+def _shift_by_number(build: Lowering, a: Value, amount: Expr, left: bool) -> Value:
+    """All but one place first, since the instructions take no more, and what is left then."""
+    inside = apply("and", apply("ge", amount, const(0)), apply("lt", amount, const(_WIDTH)))
+    places = apply("select", inside, amount, const(_WIDTH))
+    op = "shl" if left else "shr"
+    first = apply("min", places, const(_WIDTH - 1))
+    shifted = build.emit(op, a, first)
+    if not left and a.type.dtype == I16:
+        return shifted  # the sign has filled it
+    rest = apply("sub", places, first)
+    return shifted if as_int(rest) == 0 else build.emit(op, shifted, rest)
+
+
+def _shift_by_tensor(build: Lowering, a: Value, amount: Value, left: bool) -> Value:
+    """By a product with a power of two: exact in FP32, and no instruction shifts by a tensor."""
+    dtype = a.type.dtype
+    signed = not left and dtype == I16
+    x, places = (of_float(build, build.view(v, I16)) for v in (a, amount))
+    inside = ~(places < 0.0) & ~(places > float(_WIDTH - 1))
+    places = where(inside, places, float(_WIDTH - 1) if signed else 0.0)
+    exponent = build.emit("cast", places.value if left else (-places).value, dtype=I32, mode="RINT")
+    factor = power_of_two(build, exponent)
+    if not signed:
+        factor = where(inside, factor, 0.0)
+    if not left and not signed:
+        x = where(x < 0.0, x + float(1 << _WIDTH), x)
+    product = build.emit("cast", (x * factor).value, dtype=I32, mode="FLOOR")
+    return build.view(build.cast(build.wrap(product, _WIDTH), I16), dtype)
+
+
+def _shift(name: str, left: bool, doc: str) -> OpSpec:
+    return OpSpec(
+        name, "bitwise", (OpParam("input", "operand"), OpParam("other", "operand")),
+        frozenset({I16, U16}), _infer_shift, _lower_shift(left), f"torch.{name}(input, other)", doc,
+        notes=("By less than 0 or more than 15 places no bit is left, but copies of the sign.",),
+    )  # fmt: skip
+
+
 def _bitwise(name: str, op: str, doc: str) -> OpSpec:
     return OpSpec(
         name, "bitwise", (OpParam("input", "tensor"), OpParam("other", "operand")),
@@ -80,5 +153,9 @@ SPECS: tuple[OpSpec, ...] = (
     OpSpec(
         "bitwise_not", "bitwise", (OpParam("input", "tensor"),), INTEGERS | {BOOL}, _infer_not,
         _lower_not, "torch.bitwise_not(input)", "Each bit inverted; of DT_BOOL, the negation.",
+    ),
+    _shift("bitwise_left_shift", True, "input * 2**other, wrapped; broadcasts."),
+    _shift(
+        "bitwise_right_shift", False, "input / 2**other, rounded down; broadcasts.",
     ),
 )  # fmt: skip

@@ -36,11 +36,12 @@ REDUCE = frozenset({"reduce_sum", "reduce_max", "reduce_min"})
 # Their results are masks: DT_BOOL on chip, a bit for an element.
 MASKS = frozenset({"compare", "compares", "mask_and", "mask_or", "mask_not"})
 SELECTS = frozenset({"select", "selects"})  # by a mask: a tensor or a tensor, a tensor or a scalar
+LOOPED = frozenset({"gcd"})  # INT32; steps: how many
 BITWISE = frozenset({"bit_and", "bit_or", "bit_not"})  # of integers of any width
 # fill: a constant tensor; expand: same elements, more rows or columns; squeeze: drop a 1 axis;
-# view: the same bits as another dtype of that width
-FREE = frozenset({"fill", "expand", "squeeze", "view"})
-PRIMITIVES = BINARY | SCALAR | SIGNED | UNARY | REDUCE | MASKS | SELECTS | BITWISE | FREE
+# trail: further axes of size 1 at the end; view: the same bits as another dtype of that width
+FREE = frozenset({"fill", "expand", "squeeze", "trail", "view"})
+PRIMITIVES = BINARY | SCALAR | SIGNED | UNARY | REDUCE | MASKS | SELECTS | BITWISE | LOOPED | FREE
 
 
 def exact_in(dtype: DataType, value: float) -> bool:

@@ -7,12 +7,28 @@ from functools import cache
 from typing import NoReturn
 
 from pypto.error import Diagnostic, FeError
-from pypto.ops import arithmetic, bits, comparison, functions, reduction, selection
+from pypto.ops import (
+    activation,
+    arithmetic,
+    bits,
+    comparison,
+    division,
+    exponential,
+    functions,
+    gaussian,
+    reduction,
+    rounding,
+    selection,
+    trigonometry,
+)
 from pypto.ops.spec import REQUIRED, OpSpec
 
 __all__ = ["Operation", "get", "method", "names", "operations", "operator"]
 
-_FAMILIES = (arithmetic, functions, comparison, selection, bits, reduction)
+_FAMILIES = (
+    arithmetic, functions, rounding, exponential, trigonometry, gaussian, comparison, selection,
+    bits, division, activation, reduction,
+)  # fmt: skip
 _SPECS: dict[str, OpSpec] = {spec.name: spec for family in _FAMILIES for spec in family.SPECS}
 
 

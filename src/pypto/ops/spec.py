@@ -139,6 +139,7 @@ class OpSpec:
     method: bool = False
     receiver: str | None = None  # the parameter that the tensor of a method is; None: the first
     operator: str | None = None
+    inplace: str | None = None  # the parameter that the result is written to
     notes: tuple[str, ...] = ()
     tolerance: Mapping[DataType, tuple[float, float]] = field(default_factory=dict)
 

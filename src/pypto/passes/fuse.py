@@ -292,6 +292,8 @@ class _Fusion:
             shape = argument.type.shape
             if use.op == "squeeze":
                 mapped: Mapped = (*axes, None)
+            elif use.op == "trail":
+                mapped = axes[: len(shape)]
             else:
                 mapped = axes[len(axes) - len(shape) :]
             mapped = tuple(

@@ -27,14 +27,14 @@ DYNAMIC_ROWS = 64  # rows that a step may hold when the row length is known at l
 
 # CPU cost of an instruction per element, in nanoseconds of one core: for the choice between one
 # thread and all of them only.
-_COST = {"Exp": 0.4, "Ln": 0.5, "Tanh": 0.8, "Sigmoid": 0.6, "Power": 3.0, "Div": 0.15}
+_COST = {"Exp": 0.4, "Ln": 0.5, "Tanh": 0.8, "Sigmoid": 0.6, "Power": 3.0, "Div": 0.15, "Gcd": 20.0}
 
 
 # Forms that work on any number of elements.
 _COUNTED = frozenset(
     {
         "count", "cast", "library", "fill", "move", "low_half", "flip_sign", "compare", "compares",
-        "select", "selects", "mask", "bits",
+        "select", "selects", "mask", "bits", "gcd",
     }
 )  # fmt: skip
 

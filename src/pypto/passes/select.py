@@ -222,7 +222,7 @@ class _Selector:
             self._reduce(node, statement, block)
         elif statement.op == "fill":
             self._fill(node, statement, block)
-        elif statement.op in ("expand", "squeeze"):
+        elif statement.op in ("expand", "squeeze", "trail"):
             self._expand(node, statement, block)
         elif statement.op in STRIDED:
             self._strided(node, statement, block)
@@ -468,6 +468,13 @@ class _Selector:
             name = "Compare" if use.op == "compare" else "Compares"
             attrs = (str(use.attr("mode")),)
             made = Instr(use.op, name, dst, srcs, kind, span, scalars, attrs)
+        elif use.op == "gcd":
+            steps = (str(use.attr("steps")),)
+            work = tuple(
+                Local(name, dtype, kind)
+                for name, dtype in (("y", _I32), ("q", _I32), ("d", DataType.DT_FP32))
+            )
+            made = Instr("gcd", "Gcd", dst, srcs, kind, span, (), steps, work, in_place=False)
         elif use.op in SELECTS:
             made = Instr(use.op, "Select", dst, srcs, kind, span, scalars)
         elif use.op in LOGIC:
@@ -534,6 +541,7 @@ class _Selector:
         )  # fmt: skip
 
 
+_I32 = DataType.DT_INT32
 SUMMED = 64 * 64  # elements of a row that are summed lane by lane: 64 roundings
 _COMMUTES = {"add", "mul", "max", "min"}
 
