@@ -25,6 +25,7 @@ from pypto.ir.tensor import (
     Kernel,
     Load,
     LoadScalar,
+    Print,
     Region,
     Statement,
     Store,
@@ -68,10 +69,13 @@ class Elements:
         return Elements(change(self.data), change(self.defined))
 
 
-def interpret(kernel: Kernel, values: Sequence[Any]) -> None:
+def interpret(kernel: Kernel, values: Sequence[Any]) -> str:
     """Run ``kernel`` on its arguments ``values``, which it changes; the values of constants are
-    not looked at. Raises Refused where a call would be refused, Fault where the IR is wrong."""
-    _Machine(kernel, values).run()
+    not looked at. Raises Refused where a call would be refused, Fault where the IR is wrong.
+    What it prints."""
+    machine = _Machine(kernel, values)
+    machine.run()
+    return machine.printed
 
 
 class _Machine:
@@ -81,6 +85,7 @@ class _Machine:
         self.scalars: dict[Variable, Number] = {}
         self.tensors: dict[int, Elements] = {}  # by the id of the value
         self.memory: dict[int, Elements] = {}  # by the identity of the buffer
+        self.printed = ""
 
     def run(self) -> None:
         for condition in self.kernel.preconditions:
@@ -141,10 +146,16 @@ class _Machine:
                 self._compute(statement)
             elif isinstance(statement, LoadScalar):
                 self._load_scalar(statement)
+            elif isinstance(statement, Print):
+                self.printed += self._text(statement)
             elif isinstance(statement, For):
                 self._for(statement)
             else:
                 self._if(statement)
+
+    def _text(self, statement: Print) -> str:
+        parts = (p if isinstance(p, str) else self.scalar(p) for p in statement.parts)
+        return "".join(f"{p:f}" if isinstance(p, float) else str(p) for p in parts)
 
     def _for(self, loop: For) -> None:
         start, stop, step = (self.scalar(e) for e in (loop.start, loop.stop, loop.step))

@@ -8,12 +8,12 @@ from pathlib import Path
 
 import libcst as cst
 import pytest
-from libcst.metadata import MetadataWrapper, PositionProvider
 
 from pypto.elaborate import expressions, statements
 from pypto.elaborate.checking import check
 from pypto.elaborate.document import language_page
 from pypto.elaborate.parse import ParsedFunction, parse
+from pypto.elaborate.positions import Positions
 from pypto.elaborate.source import KernelSource
 from pypto.elaborate.syntax import (
     EXPRESSIONS,
@@ -67,7 +67,7 @@ def _tree(text: str) -> ParsedFunction:
     module = cst.parse_module(text)
     (node,) = module.body
     assert isinstance(node, cst.FunctionDef)
-    positions = MetadataWrapper(module, unsafe_skip_copy=True).resolve(PositionProvider)
+    positions = Positions(module)
     source = SourceText("k", "k.py", 1, tuple(text.splitlines()))
     return ParsedFunction(lambda: None, source, node, 0, positions, "")
 

@@ -7,11 +7,13 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pypto.codegen.comments import source_line
 from pypto.codegen.device import DeviceScalars, cpp_type
 from pypto.codegen.plan import Globals, PlanWriter
+from pypto.codegen.values import c_string
 from pypto.codegen.views import FlowView, TensorView
 from pypto.ir.expr import Expr, Variable, apply, as_int, const, variables_of
 from pypto.ir.tensor import Buffer, Carried
 from pypto.ir.tile import (
     LoopRange,
+    PrintText,
     Program,
     ReadScalar,
     TileBranch,
@@ -42,6 +44,7 @@ class FlowWriter:
         self.scalars = DeviceScalars(shared.arguments, shared.variables, shared.functions)
         self.read: dict[Buffer, str] = {}  # global tensors that the function itself reads
         self.allocated = False
+        self.sharing = False  # in a loop that is shared by the cores
         self.program = program
         self.out: list[FlowView] = []
         self.depth = 0
@@ -111,6 +114,9 @@ class FlowWriter:
         elif isinstance(node, TileBranch):
             self._emit("comment", source_line(node.span))
             self._branch(node)
+        elif isinstance(node, PrintText):
+            self._emit("comment", source_line(node.span))
+            self._print(node)
         else:
             self._emit("comment", source_line(node.span))
             self._read(node)
@@ -217,7 +223,9 @@ class FlowWriter:
         )
         self._open("loop", "int64_t iteration = first; iteration < end; ++iteration")
         self._lines(reversed(positions))
+        self.sharing = True
         self._nodes(loop.body)
+        self.sharing = False
         self._close()
         self._close()
 
@@ -252,6 +260,26 @@ class FlowWriter:
         for name, value in zip(names, values, strict=True):
             self._emit("line", f"{name} = {_bare(self.scalars.text(value, name))};")
 
+    def _print(self, node: PrintText) -> None:
+        """Of what all cores run together, one prints."""
+        text, numbers = "", []
+        for part in node.parts:
+            if isinstance(part, str):
+                text += part.replace("%", "%%")
+                continue
+            text += _FORMATS[part.kind]
+            number = self.scalars.text(part, "printed")
+            if part.kind == "bool":
+                number = f'({number}) ? "True" : "False"'
+            numbers.append(number)
+        call = f"AscendC::printf({', '.join([c_string(text), *numbers])});"
+        if self.sharing:
+            self._emit("line", call)
+            return
+        self._open("branch", "GetBlockIdx() == 0")
+        self._emit("line", call)
+        self._close()
+
     def _read(self, read: ReadScalar) -> None:
         member = self.read.setdefault(read.buffer, f"{self.shared.tensors[read.buffer]}Scalars")
         offset = _bare(self.scalars.text(read.offset, "offset"))
@@ -274,6 +302,9 @@ def variables_in(program: Program) -> Iterator[tuple[Variable, str]]:
             yield from ((m.result, m.result.name) for m in node.merges)
         elif isinstance(node, ReadScalar):
             yield node.result, node.result.name
+
+
+_FORMATS = {"int": "%ld", "float": "%f", "bool": "%s"}
 
 
 def _bare(text: str) -> str:

@@ -11,7 +11,7 @@ from pypto.codegen.plan import Globals, PlanWriter
 from pypto.codegen.values import host_expression
 from pypto.codegen.views import Statement, WrapperView
 from pypto.ir.expr import Apply, Expr, Symbol, const, product_of, symbols_of
-from pypto.ir.tile import Plan, Program, ReadScalar, TileLoop, TileStage, walk_nodes
+from pypto.ir.tile import Plan, PrintText, Program, ReadScalar, TileLoop, TileStage, walk_nodes
 
 __all__ = ["CallInputs", "LaunchWriter"]
 
@@ -110,6 +110,7 @@ class LaunchWriter:
             namespace=f"pypto_{self.name}",
             source=f"{self.name}.cpp",
             kernel=self.name,
+            prints=any(isinstance(node, PrintText) for node in walk_nodes(self.program.body)),
             kind="PYPTO_VECTOR" if self.program.kind == "__vector__" else "PYPTO_MIX_0_1",
             pointers=tuple(self.pointers),
             bytes=tuple(self._argument_bytes(host)),

@@ -142,3 +142,13 @@ def _host_constant(expr: Const) -> str:
     if math.isinf(value):
         return "__builtin_inf()" if value > 0 else "-__builtin_inf()"
     return repr(value)
+
+
+def c_string(text: str) -> str:
+    """``text`` as a C++ string literal in ASCII."""
+    shown = [_ESCAPES.get(byte, chr(byte)) for byte in text.encode()]
+    plain = [one if len(one) > 1 or " " <= one <= "~" else f"\\{ord(one):03o}" for one in shown]
+    return f'"{"".join(plain)}"'
+
+
+_ESCAPES = {10: "\\n", 9: "\\t", 34: '\\"', 92: "\\\\", 63: "\\?"}  # "??" starts a trigraph

@@ -180,6 +180,7 @@ class WrapperView:
     namespace: str
     source: str
     kernel: str
+    prints: bool
     kind: str
     pointers: tuple[str, ...]
     bytes: tuple[str, ...]  # of the tensor behind each pointer, an expression

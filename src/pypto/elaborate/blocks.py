@@ -22,6 +22,7 @@ from pypto.ir.tensor import (
     If,
     LoadScalar,
     Merge,
+    Print,
     Simple,
     Statement,
 )
@@ -160,7 +161,7 @@ class OpenIf:
     closed: int = 0
 
 
-Draft: TypeAlias = Simple | LoadScalar | OpenFor | OpenIf
+Draft: TypeAlias = Simple | LoadScalar | Print | OpenFor | OpenIf
 
 
 def finish(block: Block, same: Equal | None = None) -> tuple[Statement, ...]:

@@ -40,17 +40,18 @@ Built-ins that run while compiling: `abs`, `all`, `any`, `ascii`, `bin`, `bool`,
 `sorted`, `str`, `sum`, `super`, `tuple` and `zip`, the functions of `math`, `cmath` and `operator`,
 `functools.partial`, `functools.reduce`, `finfo` and `iinfo` of torch and NumPy. `abs`, `min`,
 `max`, `sum`, `any`, `all`, `divmod`, `int`, `float` and `bool` also take run-time numbers. `print`
-shows values that are known while compiling, once for each compilation.
+shows values that are known while compiling, once for each compilation; a text with run-time numbers
+is printed by the running kernel.
 
 Helpers are functions and lambdas with Python source, nested ones, methods, properties, class and
 static methods of objects and classes from outside, and what `functools.partial` or
 `functools.lru_cache` make of these. A function may call itself up to 100 levels deep. Functions may
 be values: arguments of helpers, items of lists and dicts, attributes; what a call of the kernel
-passes is none, though. Kernels make objects of dataclasses, named tuples, members of enumerations, and
-classes that have a plain `__init__`; what they hold may be tensors. Operators, comparisons, `len`,
-`in`, `bool`, loops, indexing, calls and `with` use the special methods of their classes (`__add__`,
-`__getitem__`, ...). Functions whose result depends on more than their arguments (clocks, random
-numbers, the environment, files) are refused.
+passes is none, though. Kernels make objects of dataclasses, named tuples, members of enumerations,
+and classes that have a plain `__init__`; what they hold may be tensors. Operators, comparisons,
+`len`, `in`, `bool`, loops, indexing, calls and `with` use the special methods of their classes
+(`__add__`, `__getitem__`, ...). Functions whose result depends on more than their arguments
+(clocks, random numbers, the environment, files) are refused.
 """
 
 

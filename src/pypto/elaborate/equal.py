@@ -17,6 +17,7 @@ from pypto.ir.tensor import (
     Load,
     LoadScalar,
     Merge,
+    Print,
     Region,
     Simple,
     Store,
@@ -49,9 +50,12 @@ class Equal:
     def merge(self, one: Merge) -> Merge:
         return replace(one, then=self.expr(one.then), other=self.expr(one.other))
 
-    def simple(self, statement: Simple | LoadScalar) -> Simple | LoadScalar:
+    def simple(self, statement: Simple | LoadScalar | Print) -> Simple | LoadScalar | Print:
         if self.sizes is None:
             return statement
+        if isinstance(statement, Print):
+            parts = (p if isinstance(p, str) else self.expr(p) for p in statement.parts)
+            return replace(statement, parts=tuple(parts))
         if isinstance(statement, Load):
             region = self._region(statement.region)
             return replace(statement, result=self._made(statement.result), region=region)

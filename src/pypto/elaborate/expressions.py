@@ -27,7 +27,7 @@ from pypto.elaborate.diagnostics import Poisoned, refuse
 from pypto.elaborate.iteration import items_of
 from pypto.elaborate.machine import Evaluate, Frame, identifier
 from pypto.elaborate.names import normal
-from pypto.elaborate.printing import value_with_text
+from pypto.elaborate.printing import formatted, joined_text, runs, value_with_text
 from pypto.elaborate.scalars import python_call
 from pypto.elaborate.subscripts import evaluate_subscript
 from pypto.elaborate.values import Item, Known, Mapping, Scalar, Sequence, scalar
@@ -224,36 +224,44 @@ def _dict(frame: Frame, node: cst.Dict) -> Item:
 def _formatted(frame: Frame, node: cst.FormattedString) -> Item:
     prefix = node.start.rstrip("'\"")
     quote = node.start[len(prefix) :]
-    return Known("".join(_parts(frame, node.parts, prefix, quote)))
+    text = joined_text(_parts(frame, node.parts, prefix, quote))
+    if all(isinstance(part, str) for part in text):
+        return Known("".join(map(str, text)))
+    return v.Text(text)
 
 
-def _parts(frame: Frame, parts: Any, prefix: str, quote: str) -> list[str]:
-    out = []
+def _parts(frame: Frame, parts: Any, prefix: str, quote: str) -> list[str | Expr]:
+    out: list[str | Expr] = []
     for part in parts:
         if isinstance(part, cst.FormattedStringText):
             text = part.value.replace("{{", "{").replace("}}", "}")
             raw = "r" if "r" in prefix.lower() else ""
             out.append(str(ast.literal_eval(f"{raw}{quote}{text}{quote}")))
         elif isinstance(part, cst.FormattedStringExpression):
-            out.append(_field(frame, part, prefix, quote))
+            out += _field(frame, part, prefix, quote)
     return out
 
 
-def _field(frame: Frame, part: cst.FormattedStringExpression, prefix: str, quote: str) -> str:
+def _field(
+    frame: Frame, part: cst.FormattedStringExpression, prefix: str, quote: str
+) -> list[str | Expr]:
     span = frame.span(part.expression)
     item = frame.evaluate(part.expression)
-    value: Any = value_with_text(frame, item, span, "an f-string")
     conversion, head = part.conversion, ""
-    spec = "".join(_parts(frame, part.format_spec or (), prefix, quote))
+    inner = v.Text(joined_text(_parts(frame, part.format_spec or (), prefix, quote)))
+    spec: str = frame.python(inner, span, "the format in an f-string")
     if part.equal is not None:
         empty = cst.Module([])
         between = (part.whitespace_before_expression, part.expression, part.equal)
         head = "".join(empty.code_for_node(piece) for piece in between)
         if conversion is None and not part.format_spec:
             conversion = "r"
+    if runs(item):
+        return [head, *formatted(frame, item, spec, span)]
+    value: Any = value_with_text(frame, item, span, "an f-string")
     if conversion is not None:
         value = _CONVERSIONS[conversion](value)
-    return head + str(python_call(format, span, value, spec))
+    return [head, str(python_call(format, span, value, spec))]
 
 
 _CONVERSIONS: dict[str, Callable[[Any], str]] = {"r": repr, "s": str, "a": ascii}

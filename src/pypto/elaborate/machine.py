@@ -244,6 +244,11 @@ class Frame:
             return self.use(item, span)
         if isinstance(item, Scalar):
             self.need(item, span, purpose)
+        if isinstance(item, v.Text):
+            for part in item.parts:
+                if not isinstance(part, str):
+                    self.need(Scalar(part), span, purpose)
+            return "".join(map(str, item.parts))
         if isinstance(item, v.Sequence):
             parts = [self.python(part, span, purpose) for part in item.items]
             return parts if item.mutable else tuple(parts)

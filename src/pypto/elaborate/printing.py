@@ -1,16 +1,21 @@
-"""The text of compile-time values: f-strings, and ``print`` while a kernel is compiled."""
+"""F-strings and ``print``: while a kernel is compiled, of run-time numbers on the device."""
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable
+from typing import Any
+
 from pypto.elaborate import values as v
 from pypto.elaborate.diagnostics import refuse
-from pypto.elaborate.iteration import items_of
 from pypto.elaborate.machine import Argument, Frame
+from pypto.elaborate.mutation import parts_of
 from pypto.elaborate.scalars import number
 from pypto.elaborate.values import Item, Known, Scalar, is_tensor
 from pypto.error import FeNotImplementedError, FeTypeError, Span
+from pypto.ir.expr import Expr
+from pypto.ir.tensor import Print
 
-__all__ = ["print_values", "value_with_text"]
+__all__ = ["formatted", "joined_text", "print_values", "runs", "value_with_text"]
 
 _PLAIN = (str, bytes, int, float, complex, tuple, list, dict, set, frozenset, range, type(None))
 
@@ -47,39 +52,98 @@ def _has_plain_text(value: object) -> bool:
 def print_values(
     frame: Frame, positional: list[Argument], keyword: dict[str, Argument], span: Span
 ) -> Item:
-    """``print(...)`` of values that are known now: shown once for each compilation."""
+    """``print(...)``: of known values once for each compilation, of others on the device."""
     options = {"sep": " ", "end": "\n"}
     for key, (item, place) in keyword.items():
         if key not in options:
             refuse(
                 FeTypeError, f"print in a kernel has no parameter '{key}'", place,
-                help="it writes to standard output while the kernel is compiled",
+                help="it writes to standard output",
             )  # fmt: skip
         value = frame.python(item, place, f"'{key}' of print")
         if value is not None and not isinstance(value, str):
             refuse(FeTypeError, f"'{key}' of print is a string", place)
         options[key] = options[key] if value is None else value
-    texts = []
-    for item, place in positional:
-        _refuse_run_time(frame, item, place)
-        texts.append(str(value_with_text(frame, item, place, "print")))
-    frame.context.printed.append(options["sep"].join(texts) + options["end"])
+    parts: list[str | Expr] = []
+    for at, (item, place) in enumerate(positional):
+        parts += [options["sep"]] * (at > 0)
+        parts += text_of(frame, item, place, str, "print")
+    joined = joined_text([*parts, options["end"]])
+    if all(isinstance(part, str) for part in joined):
+        frame.context.printed.append("".join(map(str, joined)))
+    else:
+        frame.context.builder.append(Print(joined, span))
     return Known(None)
 
 
-def _refuse_run_time(frame: Frame, item: Item, span: Span) -> None:
-    """Tensors and run-time numbers, also inside lists, are known only on the device."""
-    if is_tensor(item) or isinstance(item, Scalar):
-        what = "a tensor" if is_tensor(item) else "a value that is known only when the kernel runs"
+def joined_text(parts: Iterable[str | Expr]) -> tuple[str | Expr, ...]:
+    """``parts`` with texts that follow each other as one."""
+    found: list[str | Expr] = []
+    for part in parts:
+        last = found[-1] if found else None
+        if isinstance(part, str) and isinstance(last, str):
+            found[-1] = last + part
+        elif part != "":
+            found.append(part)
+    return tuple(found)
+
+
+def text_of(
+    frame: Frame, item: Item, span: Span, shown: Callable[[Any], str], purpose: str
+) -> list[str | Expr]:
+    """What ``shown`` (``str`` or ``repr``) gives for ``item``; run-time numbers stay numbers."""
+    if isinstance(item, v.Text):
+        return [*item.parts]
+    if isinstance(item, Scalar):
+        return [item.expr]
+    if is_tensor(item):
         refuse(
-            FeNotImplementedError, f"printing {what} is not available in this version", span,
+            FeNotImplementedError, "printing a tensor is not available in this version", span,
             got=v.describe(item),
-            help="write it into a tensor parameter and print that after the call; print in a "
-            "kernel shows what is known while compiling",
+            help="print its elements: x[i, j]; or write it into a tensor parameter and print that "
+            "after the call",
         )  # fmt: skip
-    if isinstance(item, v.Sequence | v.Mapping):
-        for part in items_of(frame, item, span) or ():
-            _refuse_run_time(frame, part, span)
-        if isinstance(item, v.Mapping):
-            for part in item.items.values():
-                _refuse_run_time(frame, part, span)
+    if isinstance(item, v.Sequence | v.Mapping) and runs(item):
+        return _listed(frame, item, span, purpose)
+    return [shown(value_with_text(frame, item, span, purpose))]
+
+
+def runs(item: Item) -> bool:
+    """Whether ``item`` holds what is not known now."""
+    return is_tensor(item) or isinstance(item, Scalar | v.Text) or any(map(runs, parts_of(item)))
+
+
+def _listed(
+    frame: Frame, item: v.Sequence | v.Mapping, span: Span, purpose: str
+) -> list[str | Expr]:
+    """A list, tuple or dict as Python writes it."""
+    if isinstance(item, v.Mapping):
+        texts = [
+            [f"{key!r}: ", *text_of(frame, part, span, repr, purpose)]
+            for key, part in item.items.items()
+        ]
+    else:
+        texts = [text_of(frame, part, span, repr, purpose) for part in item.items]
+    ends = "{}" if isinstance(item, v.Mapping) else "[]" if item.mutable else "()"
+    last = ",)" if ends == "()" and len(texts) == 1 else ends[1]
+    found: list[str | Expr] = [ends[0]]
+    for at, text in enumerate(texts):
+        found += [*([", "] * (at > 0)), *text]
+    return [*found, last]
+
+
+_SPECS = {"int": ("", "d"), "float": ("", "f"), "bool": ("",)}
+
+
+def formatted(frame: Frame, item: Item, spec: str, span: Span) -> list[str | Expr]:
+    """A run-time number in an f-string: as the device's printf can write it."""
+    if isinstance(item, Scalar) and spec not in _SPECS[item.expr.kind]:
+        allowed = " or ".join(repr(one) if one else "none" for one in _SPECS[item.expr.kind])
+        refuse(
+            FeNotImplementedError,
+            f"the device cannot print a run-time {item.expr.kind} in the format '{spec}'",
+            span, expected=f"the format {allowed}", got=v.describe(item),
+        )  # fmt: skip
+    if spec and not isinstance(item, Scalar):
+        refuse(FeTypeError, "a text with run-time numbers takes no format", span, got=repr(spec))
+    return text_of(frame, item, span, str, "an f-string")

@@ -42,6 +42,7 @@ __all__ = [
     "Set",
     "Super",
     "Tensor",
+    "Text",
     "View",
     "describe",
     "is_frozen",
@@ -69,6 +70,13 @@ class Scalar:
 
     expr: Expr
     element: Part | None = None
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Text:
+    """A string with numbers in it that only a call or the running kernel knows, to be printed."""
+
+    parts: tuple[str | Expr, ...]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -243,6 +251,7 @@ Tensor: TypeAlias = Value | Buffer | Part
 Item: TypeAlias = (
     Known
     | Scalar
+    | Text
     | Tensor
     | Sequence
     | Mapping
@@ -326,6 +335,8 @@ def describe(item: Item) -> str:
         return "a functools.partial"
     if isinstance(item, Instance):
         return f"an object of the class {item.cls.__name__}"
+    if isinstance(item, Text):
+        return "a text with run-time numbers"
     if isinstance(item, Super):
         return "super()"
     return f"the method {item.name}" if isinstance(item, Method) else "an unknown value"

@@ -33,6 +33,7 @@ __all__ = [
     "Operand",
     "Param",
     "Precondition",
+    "Print",
     "Region",
     "Simple",
     "Statement",
@@ -187,6 +188,14 @@ class LoadScalar:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
+class Print:
+    """Write texts and numbers, one after the other, to the standard output of the process."""
+
+    parts: tuple[str | Expr, ...]
+    span: Span
+
+
+@dataclass(frozen=True, slots=True, eq=False)
 class Compute:
     """``result`` = operation ``op`` of the registry applied to ``args``.
 
@@ -269,7 +278,7 @@ class If:
 
 
 Simple: TypeAlias = Load | Store | Compute
-Statement: TypeAlias = Simple | LoadScalar | For | If
+Statement: TypeAlias = Simple | LoadScalar | Print | For | If
 
 
 def walk(body: tuple[Statement, ...]) -> Iterator[Statement]:
@@ -296,6 +305,8 @@ def scalars_of(statement: Statement) -> Iterator[Expr]:
         yield from (*statement.region.offsets, *statement.region.sizes)
     elif isinstance(statement, LoadScalar):
         yield from statement.index
+    elif isinstance(statement, Print):
+        yield from (part for part in statement.parts if isinstance(part, Expr))
     elif isinstance(statement, Compute):
         yield from (a for a in statement.args if isinstance(a, Expr))
         yield from (*statement.result.type.shape, *statement.result.type.sizes)

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator
 
-from pypto.ir.expr import Const
+from pypto.ir.expr import Const, Expr
 from pypto.ir.tensor import (
     Axes,
     Buffer,
@@ -16,12 +17,13 @@ from pypto.ir.tensor import (
     Load,
     LoadScalar,
     Param,
+    Print,
     Region,
     Statement,
     Store,
 )
 
-__all__ = ["print_kernel"]
+__all__ = ["print_kernel", "printed_parts"]
 
 _Line = tuple[str, str]  # text, place
 
@@ -97,13 +99,15 @@ def _region(buffer: Buffer, region: Region, axes: Axes | None) -> str:
     return text
 
 
-def _statement(statement: Load | Store | LoadScalar | Compute) -> str:
+def _statement(statement: Load | Store | LoadScalar | Print | Compute) -> str:
     if isinstance(statement, Load):
         text = _region(statement.buffer, statement.region, statement.axes)
         return f"{statement.result} = load {text}"
     if isinstance(statement, Store):
         text = _region(statement.buffer, statement.region, statement.axes)
         return f"store {text}, {statement.value}"
+    if isinstance(statement, Print):
+        return f"print {printed_parts(statement.parts)}"
     if isinstance(statement, LoadScalar):
         index = ", ".join(str(i) for i in statement.index)
         return f"{statement.result} = element {statement.buffer.name}[{index}]"
@@ -113,6 +117,11 @@ def _statement(statement: Load | Store | LoadScalar | Compute) -> str:
     if statement.tile is not None:
         text += f" tile ({','.join(str(t) for t in statement.tile)})"
     return text
+
+
+def printed_parts(parts: tuple[str | Expr, ...]) -> str:
+    """``"i is ", i``"""
+    return ", ".join(json.dumps(part) if isinstance(part, str) else str(part) for part in parts)
 
 
 def _attr(value: object) -> str:

@@ -30,6 +30,7 @@ __all__ = [
     "LoopRange",
     "Phase",
     "Plan",
+    "PrintText",
     "Program",
     "ReadScalar",
     "Shared",
@@ -375,7 +376,16 @@ class ReadScalar:
     span: Span
 
 
-TileNode: TypeAlias = TileStage | TileLoop | TileBranch | ReadScalar | Wait
+@dataclass(frozen=True, slots=True, eq=False)
+class PrintText:
+    """Texts and numbers for the standard output: of the core that runs the iteration of a loop that
+    is shared, else of the first one."""
+
+    parts: tuple[str | Expr, ...]
+    span: Span
+
+
+TileNode: TypeAlias = TileStage | TileLoop | TileBranch | ReadScalar | PrintText | Wait
 
 
 def walk_nodes(body: tuple[TileNode, ...]) -> Iterator[TileNode]:

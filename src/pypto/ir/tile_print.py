@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from pypto.ir.expr import as_int
+from pypto.ir.tensor_print import printed_parts
 from pypto.ir.tile import (
     Area,
     Barrier,
@@ -13,6 +14,7 @@ from pypto.ir.tile import (
     Instr,
     Local,
     Plan,
+    PrintText,
     Program,
     Space,
     TileBranch,
@@ -56,6 +58,9 @@ def _nodes(nodes: Sequence[TileNode], numbers: Mapping[TileStage, int], indent: 
             for one in node.scalars:
                 out.append(f"{indent}  carry {one.inner} = {one.initial}, then {one.next}")
             out += _nodes(node.body, numbers, indent + "  ")
+        elif isinstance(node, PrintText):
+            text = f"print {printed_parts(node.parts)}  @{node.span.relative}"
+            out.append(f"{indent}S     {text}")
         elif isinstance(node, TileBranch):
             out.append(f"{indent}if {node.condition}  @{node.span.relative}")
             out += _nodes(node.then, numbers, indent + "  ")

@@ -21,6 +21,7 @@ from pypto.ir.tensor import (
     Kernel,
     Load,
     LoadScalar,
+    Print,
     Region,
     Statement,
     Store,
@@ -77,6 +78,9 @@ class _TensorCheck:
                 self._store(statement)
             elif isinstance(statement, LoadScalar):
                 self._load_scalar(statement)
+            elif isinstance(statement, Print):
+                for expr in scalars_of(statement):
+                    self._scalar(expr, statement.span)
             elif isinstance(statement, Compute):
                 self._compute(statement)
             elif isinstance(statement, For):

@@ -13,6 +13,7 @@ from pypto.ir.tensor import (
     Kernel,
     Load,
     LoadScalar,
+    Print,
     Statement,
     Store,
     Value,
@@ -87,6 +88,8 @@ class _Backward:
             if statement.result not in self.used:
                 return None
             self._read(self.same[statement.buffer], overwritten)
+        elif isinstance(statement, Print):
+            pass
         elif statement.result not in self.live:
             return None
         elif isinstance(statement, Load):

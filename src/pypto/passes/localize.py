@@ -21,6 +21,7 @@ from pypto.ir.tensor import (
     Kernel,
     Load,
     LoadScalar,
+    Print,
     Region,
     Simple,
     Statement,
@@ -103,7 +104,7 @@ class _Localize:
         out: list[Statement] = []
         defined: set[Value] = set()
         for statement in body:
-            if not isinstance(statement, Simple):
+            if not isinstance(statement, Simple | Print):
                 own, defined = {}, set()
             if isinstance(statement, For):
                 inner: list[Buffer] = []
@@ -115,7 +116,7 @@ class _Localize:
                     self.block(statement.other, locals_),
                 )
                 out.append(replace(statement, then=then, other=other))
-            elif isinstance(statement, LoadScalar):
+            elif isinstance(statement, LoadScalar | Print):
                 out.append(statement)
             else:
                 for value in _used(statement):

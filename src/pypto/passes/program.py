@@ -11,11 +11,12 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 
 from pypto.ir.expr import Expr, apply, product_of
-from pypto.ir.tensor import Buffer, For, root
+from pypto.ir.tensor import Buffer, For, Print, root
 from pypto.ir.tile import (
     Area,
     LoopRange,
     Plan,
+    PrintText,
     ReadScalar,
     Shared,
     TileBranch,
@@ -81,6 +82,8 @@ class Planner:
     def _node(self, item: Item, shared: int | None, budget: int) -> TileNode:
         if isinstance(item, Wait):
             return item
+        if isinstance(item, Print):
+            return PrintText(item.parts, item.span)
         if isinstance(item, Part):
             terms = replace(
                 self.terms, unit=self.units[item.stage], budget=budget, keeping=self.keeping

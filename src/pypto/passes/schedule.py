@@ -14,7 +14,7 @@ from typing import TypeAlias
 from pypto.ir.expr import variables_of
 from pypto.ir.ranges import Ranges
 from pypto.ir.sizes import Sizes
-from pypto.ir.tensor import Buffer, For, If, Kernel, LoadScalar, Simple, Statement, root
+from pypto.ir.tensor import Buffer, For, If, Kernel, LoadScalar, Print, Simple, Statement, root
 from pypto.ir.tile import Wait
 from pypto.passes.boxes import Touched
 from pypto.passes.fuse import fuse
@@ -61,7 +61,7 @@ class Read:
     touch: Touch
 
 
-Item: TypeAlias = Part | Loop | Branch | Read | Wait
+Item: TypeAlias = Part | Loop | Branch | Read | Print | Wait
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -114,6 +114,9 @@ class _Scheduler:
         for statement in body:
             if isinstance(statement, Simple):
                 run.append(statement)
+                continue
+            if isinstance(statement, Print):
+                items.append(statement)  # of scalars, which are there: no stage is cut for it
                 continue
             items += self._stages(run, alone)
             run = []
@@ -287,7 +290,9 @@ class _Waits:
         """``items`` with the waits that they need after ``state``, which is then that behind."""
         out: list[Item] = []
         for item in items:
-            if isinstance(item, Wait):
+            if isinstance(item, Print):
+                out.append(item)
+            elif isinstance(item, Wait):
                 out.append(item)
                 state.wait(item)
             elif isinstance(item, Part | Read):

@@ -25,6 +25,7 @@ from pypto.ir.tensor import (
     Load,
     LoadScalar,
     Operand,
+    Print,
     Region,
     Statement,
     Store,
@@ -178,7 +179,7 @@ class _Forward:
         rank = len(store.axes) if store.axes is not None else len(store.region.sizes)
         return value.type.rank == rank and all(map(self.sizes.equal, value.type.sizes, sizes))
 
-    def _nested(self, statement: LoadScalar | For | If) -> Statement:
+    def _nested(self, statement: LoadScalar | Print | For | If) -> Statement:
         if isinstance(statement, For):
             return replace(statement, body=self.block(statement.body))
         if isinstance(statement, If):

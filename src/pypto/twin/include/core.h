@@ -15,7 +15,7 @@
 #define PYPTO_TWIN_HOOKS 0
 #endif
 
-extern "C" int dprintf(int, const char*, ...);
+#include "printed.h"
 
 namespace pypto_twin {
 
@@ -79,6 +79,8 @@ struct State {
 #endif
 
     PyptoCore* core;
+    const Printed* printed; /* where the launch keeps what it prints; nullptr: nowhere */
+    Text* text;             /* what this core has printed there */
     uint64_t mask_low;      /* lanes 0..63; in counter mode the total number of elements */
     uint64_t mask_high;     /* lanes 64..127 */
     uint64_t compare_mask[2]; /* result of the register form of Compare */

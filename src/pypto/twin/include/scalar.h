@@ -189,7 +189,15 @@ inline void printf(const char* format, Arguments... arguments)
 {
 #if !defined(ASCENDC_DUMP) || ASCENDC_DUMP != 0
     if (pypto_twin::on_scalar()) {
-        (void)dprintf(1, format, pypto_twin::printable(arguments)...);
+        pypto_twin::State& state = *pypto_twin::current;
+        if (state.printed != nullptr && state.text == nullptr) {
+            state.text = pypto_twin::new_text(*state.printed, GetBlockIdx());
+        }
+        if (state.text != nullptr) {
+            pypto_twin::print_into(*state.text, format, pypto_twin::printable(arguments)...);
+        } else {
+            (void)dprintf(1, format, pypto_twin::printable(arguments)...);
+        }
     }
 #else
     (void)format, ((void)arguments, ...);
