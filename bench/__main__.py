@@ -11,13 +11,14 @@ import sys
 CASES = {
     "start": ("bench.starts", "start"),
     "call": ("bench.calls", "call"),
+    "compile": ("bench.compile_times", "compile_times"),
     "add": ("bench.operators", "add"),
     "gelu": ("bench.operators", "gelu"),
     "softmax": ("bench.operators", "softmax"),
     "tiny": ("bench.operators", "tiny"),
     "checked": ("bench.checked", "checked"),
 }
-_ROUNDS = {"start": 5, "call": 31}
+_ROUNDS = {"start": 5, "call": 31, "compile": 3}
 
 
 def main() -> int:

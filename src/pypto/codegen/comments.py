@@ -39,7 +39,8 @@ def _normal(line: str) -> str:
 
 def safe(text: str) -> str:
     """``text`` for a ``//`` comment: one line, printable, not continued by a backslash."""
-    text = "".join(c if c.isprintable() else " " for c in text)
+    if not text.isprintable():
+        text = "".join(c if c.isprintable() else " " for c in text)
     if len(text) > 110:
         text = f"{text[:107]}..."
     return f"{text} ." if text.rstrip().endswith(("\\", "??/")) else text

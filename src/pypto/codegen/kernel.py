@@ -99,8 +99,11 @@ class _Writer:
         return ", ".join([*(f"GM_ADDR {n}" for n in self._pointers()), "Args args"])
 
     def _memories(self) -> Iterator[MemoryView]:
+        users: dict[int | None, list[str]] = {}
+        for stage, writers in self.writers.items():
+            users.setdefault(stage.shared, []).extend(writer.name for writer in writers)
         for number, shared in enumerate(self.program.shared):
-            names = [s.name for t, w in self.writers.items() if t.shared == number for s in w]
+            names = users.get(number, [])
             queues = tuple(queue_view(a, b, shared.depth) for a, b in shared.areas.items())
             verb = "uses" if len(names) == 1 else "use in turn"
             comment = f"what {' and '.join(names)} {verb}"

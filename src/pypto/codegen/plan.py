@@ -52,6 +52,10 @@ class Globals:
     private: dict[Buffer, str] = field(default_factory=dict)  # field with the bytes of a core
     helpers: dict[HelperView, None] = field(default_factory=dict)
     functions: dict[str, None] = field(default_factory=dict)  # of scalars
+    places: dict[Buffer, int] = field(init=False)  # of the tensors, in their order
+
+    def __post_init__(self) -> None:
+        self.places = {buffer: place for place, buffer in enumerate(self.tensors)}
 
     def pointer(self, buffer: Buffer) -> str:
         """Where ``buffer`` starts, in the kernel function and in constructors."""
@@ -336,11 +340,12 @@ class PlanWriter:
         head = self._once("Head", self.extents.tile_position, plan.head, Area.HEAD)
         tail = self._tail()
         release = ["const"] if plan.prologue.loads else []
+        places = self.shared.places
         tensors = tuple(
             self._tensor(memory, offset, member)
-            for b in self.shared.tensors
-            for (memory, offset), member in self.members.items()
-            if memory is b
+            for (memory, offset), member in sorted(
+                self.members.items(), key=lambda item: places[item[0][0]]
+            )
         )
         members = [
             (f"LocalTensor<{self.types[a]}>", _BASES[a])
@@ -379,7 +384,7 @@ class PlanWriter:
         """The buffers whose pointers the class takes, in the order of the kernel's parameters:
         the plans of one stage are constructed alike."""
         touched = {memory for memory, _ in self.members}
-        used = [b for b in self.shared.tensors if b in touched]
+        used = sorted(touched, key=self.shared.places.__getitem__)
         workspace = [b for b in used if b in self.shared.offsets]
         return [b for b in used if b not in self.shared.offsets] + workspace[:1]
 
