@@ -97,9 +97,10 @@ def test_no_stage_is_cut_for_it() -> None:
 
 
 REFUSED = {
-    "print(f'{n:5}')": "the device cannot print a run-time int in the format '5'",
-    "print(f'{z:.3f}')": "the device cannot print a run-time float in the format '.3f'",
-    "print(f'{n > 2:d}')": "the device cannot print a run-time bool in the format 'd'",
+    "print(f'{x.shape[0]:5}')": "the device cannot print a run-time int in the format '5'",
+    "print(f'{x[0]:.3f}')": "the device cannot print a run-time float in the format '.3f'",
+    "print(f'{x[0] > 2:d}')": "the device cannot print a run-time bool in the format 'd'",
+    "print(f'{z:.3f}')": "the format '.3f' needs the value of 'z' at compile time",
     "print(f'{(n, 1):>9}')": "a text with run-time numbers takes no format",
     "print([1, (x,)])": "printing a tensor is not available in this version",
     "print(1, end=f'{x.shape[0]}')": "'end' of print needs a value that is known at compile time",

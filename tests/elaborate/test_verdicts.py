@@ -97,7 +97,7 @@ ACTING = {
     "setattr(x, 'a', 1)": "a kernel cannot call the built-in setattr",
     "id(x)": "a kernel cannot call the built-in id",
     "type(x)": "a kernel cannot call type",
-    "super()": "a kernel cannot make objects of the class super",
+    "super()": "super() stands in no method",
     "torch.manual_seed(1)": "a kernel cannot call torch.manual_seed",
     "object()": "a kernel cannot make objects of the class object",
 }
@@ -225,8 +225,8 @@ ON_THE_DEVICE = {
         "the condition of a while statement needs a value that is known at compile time",
         "loops over range(...) and lists have indices that are known",
     ),
-    "a = f'{i}'": (
-        "an f-string needs a value that is known at compile time",
+    "a = {}[f'{i}']": (
+        "an index needs a value that is known at compile time",
         "loops over range(...) and lists have indices that are known",
     ),
     "a = f'{x}'": (
@@ -255,7 +255,7 @@ ON_THE_DEVICE = {
     ),
     "print('a', file=3)": (
         "print in a kernel has no parameter 'file'",
-        "it writes to standard output while the kernel is compiled",
+        "it writes to standard output",
     ),
     "return x": ("a kernel returns nothing", "add a parameter for the result and write it: "
                  "out[:] = value"),

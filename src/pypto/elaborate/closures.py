@@ -34,7 +34,7 @@ def define(frame: Frame, node: cst.FunctionDef) -> None:
     made: Item = Closure(name, node, frame, _defaults(frame, node))
     for decorator, span in reversed(decorators):
         made = frame.call(decorator, [(made, span)], {}, span)
-    bind(frame, name, made, frame.span(node.name))
+    bind(frame, name, made, frame.span(node.name), "function")
 
 
 def make_lambda(frame: Frame, node: cst.Lambda) -> Item:

@@ -12,7 +12,7 @@ from pypto.elaborate.mutation import parts_of
 from pypto.elaborate.scalars import number
 from pypto.elaborate.values import Item, Known, Scalar, is_tensor
 from pypto.error import FeNotImplementedError, FeTypeError, Span
-from pypto.ir.expr import Expr
+from pypto.ir.expr import Expr, symbols_of, variables_of
 from pypto.ir.tensor import Print
 
 __all__ = ["formatted", "joined_text", "print_values", "runs", "value_with_text"]
@@ -96,6 +96,8 @@ def text_of(
         return [*item.parts]
     if isinstance(item, Scalar):
         return [item.expr]
+    if is_tensor(item) and purpose != "print":
+        frame.python(item, span, purpose)
     if is_tensor(item):
         refuse(
             FeNotImplementedError, "printing a tensor is not available in this version", span,
@@ -138,6 +140,8 @@ _SPECS = {"int": ("", "d"), "float": ("", "f"), "bool": ("",)}
 def formatted(frame: Frame, item: Item, spec: str, span: Span) -> list[str | Expr]:
     """A run-time number in an f-string: as the device's printf can write it."""
     if isinstance(item, Scalar) and spec not in _SPECS[item.expr.kind]:
+        if not variables_of(item.expr) and all(s.axis is None for s in symbols_of(item.expr)):
+            frame.need(item, span, f"the format '{spec}'")  # the values of parameters give it
         allowed = " or ".join(repr(one) if one else "none" for one in _SPECS[item.expr.kind])
         refuse(
             FeNotImplementedError,
