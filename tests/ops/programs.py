@@ -21,15 +21,23 @@ Shape = tuple[Role, ...]
 FLOATS = ("FP32", "FP16", "BF16")
 INTS = ("INT32", "INT16")
 BYTES = {"FP32": 4, "FP16": 2, "BF16": 2, "INT32": 4, "INT16": 2, "INT8": 1, "UINT8": 1, "INT64": 8}
+BYTES["BOOL"] = 1
 TORCH = {
     "FP32": torch.float32, "FP16": torch.float16, "BF16": torch.bfloat16, "INT32": torch.int32,
     "INT16": torch.int16, "INT8": torch.int8, "UINT8": torch.uint8, "INT64": torch.int64,
+    "BOOL": torch.bool,
 }  # fmt: skip
 CASTS = {
-    "FP32": ("FP16", "BF16", "INT32", "INT16", "FP32"), "FP16": ("FP32", "BF16", "INT32", "INT16"),
-    "BF16": ("FP32", "FP16", "INT32"), "INT32": ("FP32", "INT16", "FP16"),
+    "FP32": ("FP16", "BF16", "INT32", "INT16", "FP32"),
+    "FP16": ("FP32", "BF16", "INT32", "INT16"),
+    "BF16": ("FP32", "FP16", "INT32"),
+    "INT32": ("FP32", "INT16", "FP16"),
     "INT16": ("FP32", "FP16", "INT16"),
-}  # fmt: skip
+    "BOOL": ("FP32", "FP16", "BF16", "INT32", "INT16"),
+}
+COMPARISONS = {"eq": "==", "ne": "!=", "lt": "<", "le": "<=", "gt": ">", "ge": ">="}
+ROUNDINGS = ("floor", "ceil", "trunc", "round", "sign")
+REALS = ("exp2", "expm1", "log1p", "erf", "sin", "cos", "atan", "asinh", "cbrt")  # fmt: skip
 SIZES = (1, 2, 3, 5, 7, 8, 9, 15, 16, 17, 31, 33, 63, 64, 65, 127, 129, 130)
 
 
@@ -128,6 +136,8 @@ def _count(shape: Shape, sizes: Mapping[str, int]) -> int:
 def data(shape: Sequence[int], dtype: str, generator: torch.Generator) -> torch.Tensor:
     """Values of ``dtype``: mostly moderate, some special (NaN, inf, -0, subnormal, extremes)."""
     kind = TORCH[dtype]
+    if kind == torch.bool:
+        return torch.rand(tuple(shape), generator=generator) < 0.5
     style = int(torch.randint(0, 4, (), generator=generator))
     if not kind.is_floating_point:
         info = torch.iinfo(kind)
@@ -176,7 +186,15 @@ class Writer:
         return tuple(full[self.rank - keep :])
 
     def operand(self) -> Tensor:
-        return self.chooser.choose(self.values)
+        return self.chooser.choose([v for v in self.values if v.dtype != "BOOL"])
+
+    def condition(self) -> Tensor:
+        """A DT_BOOL value, made if there is none or now and then."""
+        known = [v for v in self.values if v.dtype == "BOOL"]
+        if known and self.chooser.number(0, 2):
+            return self.chooser.choose(known)
+        self.compare()
+        return self.values[-1]
 
     def line(self, text: str) -> None:
         self.lines.append(f"    {text}")
@@ -204,7 +222,8 @@ class Writer:
         b = self.chooser.choose(fitting)
         shape = _join(a.shape, b.shape)
         assert shape is not None
-        ops = ["add", "sub", "mul", "maximum", "minimum", "div", "add", "sub", "mul"]
+        ops = ["add", "sub", "mul", "maximum", "minimum", "div", "add", "sub", "mul", "remainder"]
+        ops += ["hypot", "copysign"] if a.dtype in FLOATS else ["bitwise_xor", "bitwise_and", "gcd"]
         op = self.chooser.choose(ops)
         self.tile(shape, "FP32" if op == "div" and a.dtype in INTS else a.dtype)
         result = "FP32" if op == "div" and a.dtype in INTS else a.dtype
@@ -212,7 +231,7 @@ class Writer:
         return True
 
     def call(self, op: str, a: str, b: str) -> str:
-        signs = {"add": "+", "sub": "-", "mul": "*", "div": "/"}
+        signs = {"add": "+", "sub": "-", "mul": "*", "div": "/", "remainder": "%"} | COMPARISONS
         form = self.chooser.number(0, 2)
         if form == 0 and op in signs:
             return f"{a} {signs[op]} {b}"
@@ -241,8 +260,9 @@ class Writer:
 
     def unary(self) -> bool:
         a = self.operand()
-        ops = ["neg", "relu"]
+        ops = ["neg", "relu", self.chooser.choose(ROUNDINGS)]
         if a.dtype in FLOATS:
+            ops += [self.chooser.choose(REALS), self.chooser.choose(REALS)]
             ops += ["abs", "exp", "sqrt", "rsqrt", "reciprocal", "sigmoid", "tanh", "log", "pow"]
         op = self.chooser.choose(ops)
         self.tile(a.shape, a.dtype)
@@ -255,8 +275,50 @@ class Writer:
         self.define(text, a.shape, a.dtype)
         return True
 
-    def cast(self) -> bool:
+    def compare(self) -> bool:
         a = self.operand()
+        fitting = [v for v in self.values if v.dtype == a.dtype and _join(a.shape, v.shape)]
+        op = self.chooser.choose(sorted(COMPARISONS))
+        if self.chooser.number(0, 2) == 0:
+            self.tile(a.shape, a.dtype)
+            self.define(
+                self.call(op, a.text, self.chooser.choose(("0", "1", "-2"))), a.shape, "BOOL"
+            )
+            return True
+        b = self.chooser.choose(fitting)
+        shape = _join(a.shape, b.shape)
+        assert shape is not None
+        self.tile(shape, a.dtype)
+        self.define(self.call(op, a.text, b.text), shape, "BOOL")
+        return True
+
+    def logic(self) -> bool:
+        a, b = self.condition(), self.condition()
+        shape = _join(a.shape, b.shape)
+        if shape is None:
+            return False
+        self.tile(shape, "BOOL")
+        op = self.chooser.choose(("logical_and", "logical_or", "logical_xor"))
+        self.define(f"pypto.{op}({a.text}, {b.text})", shape, "BOOL")
+        return True
+
+    def choice(self) -> bool:
+        condition, a = self.condition(), self.operand()
+        fitting = [v for v in self.values if v.dtype == a.dtype and _join(a.shape, v.shape)]
+        b = self.chooser.choose(fitting)
+        shape = _join(a.shape, b.shape)
+        shape = None if shape is None else _join(shape, condition.shape)
+        if shape is None:
+            return False
+        other = b.text if self.chooser.number(0, 2) else "0"
+        shape = shape if other != "0" else _join(a.shape, condition.shape)
+        assert shape is not None
+        self.tile(shape, a.dtype)
+        self.define(f"pypto.where({condition.text}, {a.text}, {other})", shape, a.dtype)
+        return True
+
+    def cast(self) -> bool:
+        a = self.chooser.choose(self.values)
         to = self.chooser.choose(CASTS[a.dtype])
         self.tile(a.shape, max(a.dtype, to, key=BYTES.__getitem__))
         self.define(f"pypto.cast({a.text}, pypto.DT_{to})", a.shape, to)
@@ -329,6 +391,7 @@ class Writer:
         kinds = (
             [self.binary] * 6 + [self.scalar] * 3 + [self.unary] * 3 + [self.cast] * 2
             + [self.reduce] * 2 + [self.softmax, self.update, self.update, self.local]
+            + [self.choice] * 3 + [self.compare, self.logic]
         )  # fmt: skip
         for _ in range(self.chooser.number(1, most)):
             self.chooser.choose(kinds)()

@@ -109,11 +109,12 @@ def evaluate(spec: OpSpec, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> 
         source = bound["input"]
         return Ref(source.value, source.error, source.zeros)
     refs = [o for o in operands if isinstance(o, Ref)]
-    zeros = all(r.zeros for r in refs) and spec.name not in ("maximum", "minimum", "amax", "amin")
+    zeros = all(r.zeros for r in refs)
+    zeros &= spec.name not in ("maximum", "minimum", "amax", "amin", "clip")
     error = _propagate(spec, bound, value)
     if error is None:
         return Ref(value, None, zeros)
-    if spec.name in ("sum", "softmax", "tanh", "sigmoid", "exp", "log", "pow"):
+    if spec.tolerance:
         zeros = False
     return Ref(value, error, zeros)
 
@@ -247,8 +248,13 @@ def _propagate(spec: OpSpec, bound: Mapping[str, Any], value: torch.Tensor) -> t
 
 def _doubtful(spec: OpSpec, a: Any, b: Any) -> torch.Tensor | None:
     """Where the result is not defined, or hangs on the sign of a zero that is not certain."""
-    if _divides(spec):
-        return _no_quotient(a, b)
+    if spec.name in ("atan2", "copysign", "signbit") or _divides(spec):
+        unsure = [(x.value == 0) for x in (a, b) if isinstance(x, Ref) and not x.zeros]
+        shapes = [x.value.shape for x in (a, b) if isinstance(x, Ref)]
+        found = torch.zeros(torch.broadcast_shapes(*shapes), dtype=torch.bool)
+        for where in unsure:
+            found = found | where
+        return found | _no_quotient(a, b) if _divides(spec) else found
     if spec.name in ("sin", "cos", "tan"):
         return ~(a.value.double().abs() <= 65504) & a.value.isfinite()
     if spec.name == "cast" and a.value.dtype.is_floating_point:
@@ -316,7 +322,7 @@ def _allowed(
 
 def _inherit(spec: OpSpec, bound: Mapping[str, Any], value: torch.Tensor) -> torch.Tensor:
     operands = [bound[p.name] for p in spec.params if p.kind in ("tensor", "operand")]
-    if spec.group in _UNCERTAIN or len(operands) > 2:
+    if spec.group in _UNCERTAIN or spec.name in _JUMPING or len(operands) > 2:
         return _uncertain(spec, operands, value)
     a, b = operands[0], operands[1] if len(operands) > 1 else None
     if spec.name in ("add", "sub", "mul", "div", "maximum", "minimum") or (
@@ -334,6 +340,8 @@ def _inherit(spec: OpSpec, bound: Mapping[str, Any], value: torch.Tensor) -> tor
         if not value.dtype.is_floating_point:
             return torch.where(e > 0, torch.inf, 0.0)
         return e
+    if spec.name in ("sin", "cos"):
+        return e
     low, high = (meaning(spec, {**bound, "input": Ref(v)}).double() for v in (x - e, x + e))
     middle = meaning(spec, {**bound, "input": Ref(x)}).double()
     worst = torch.maximum((low - middle).abs(), (high - middle).abs())
@@ -345,6 +353,7 @@ def _inherit(spec: OpSpec, bound: Mapping[str, Any], value: torch.Tensor) -> tor
     return torch.where(e > 0, torch.where(worst.isnan(), torch.inf, worst), 0.0)
 
 
+_JUMPING = ("atan2", "copysign", "hypot", "expand_exp_dif", "tan", "cosh", "acosh", "lrelu")
 _UNCERTAIN = ("comparison", "logical", "predicate", "selection", "bitwise", "division")
 
 

@@ -14,7 +14,8 @@ from tests.ops.batch import Batch
 from tests.ops.checks import Case
 
 MODES = ("NONE", "RINT", "FLOOR", "CEIL", "ROUND", "TRUNC")
-SOURCES = tuple(sorted(CASTS))
+NUMBERS = tuple(sorted(CASTS - {DataType.DT_BOOL}))
+SOURCES = NUMBERS
 
 
 def torch_dtype(dtype: DataType) -> torch.dtype:
@@ -57,7 +58,7 @@ def casts() -> dict[DataType, Case]:
     for source in SOURCES:
         params, lines = [f"x: pypto.Tensor([D], pypto.{source})"], []
         outputs = []
-        for target in sorted(CASTS):
+        for target in NUMBERS:
             for mode, sat in modes_of(source, target):
                 name = f"{target.short}_{mode}_{sat}"
                 params.append(f"{name}: pypto.Tensor([D], pypto.{target})")
@@ -78,7 +79,7 @@ def casts() -> dict[DataType, Case]:
 def results(source: DataType) -> dict[str, torch.Tensor]:
     case = casts()[source]
     x = values_of(source)
-    kinds = {f"{t.short}_{m}_{s}": t for t in CASTS for m, s in modes_of(source, t)}
+    kinds = {f"{t.short}_{m}_{s}": t for t in NUMBERS for m, s in modes_of(source, t)}
     outputs = {n: torch.full(x.shape, 77).to(torch_dtype(kinds[n])) for n in case.names[1:]}
     assert case.variant.run(x, *outputs.values()) == 0
     return outputs
@@ -114,7 +115,7 @@ def to_float(x: torch.Tensor, kind: torch.dtype, mode: str) -> torch.Tensor:
 
 
 PAIRS = [
-    (s, t, m, o) for s in SOURCES for t in sorted(CASTS) for m, o in modes_of(s, t)
+    (s, t, m, o) for s in SOURCES for t in NUMBERS for m, o in modes_of(s, t)
 ]  # fmt: skip
 
 
@@ -192,7 +193,7 @@ def test_floats_that_the_integer_cannot_hold(source: str, mode: str) -> None:
     """INT64 and INT32 saturate, narrower integers are the low bits of the INT32; NaN is 0."""
     dtype = DataType[source]
     x = torch.cat([values_of(dtype), torch.tensor([math.inf, -math.inf, math.nan])]).double()
-    kinds = [t for t in sorted(CASTS) if not t.is_float]
+    kinds = [t for t in NUMBERS if not t.is_float]
     got = cast_all(dtype, x.to(torch_dtype(dtype)), mode, kinds)
     for target in kinds:
         info = torch.iinfo(torch_dtype(target))
@@ -209,7 +210,31 @@ def cast_all(
 ) -> dict[DataType, torch.Tensor]:
     """``x`` cast to each of ``kinds`` by one kernel of :func:`casts`."""
     case = casts()[source]
-    every = {f"{t.short}_{m}_{s}": t for t in CASTS for m, s in modes_of(source, t)}
+    every = {f"{t.short}_{m}_{s}": t for t in NUMBERS for m, s in modes_of(source, t)}
     outputs = {n: torch.zeros(x.shape).to(torch_dtype(every[n])) for n in case.names[1:]}
     assert case.variant.run(x, *outputs.values()) == 0
     return {t: outputs[f"{t.short}_{mode}"] for t in kinds}
+
+
+def test_booleans() -> None:
+    """To DT_BOOL what is not 0, from it 0 and 1."""
+    batch, cases = Batch(), {}
+    for dtype in (*NUMBERS, DataType.DT_BOOL):
+        text = (
+            f"def bool_{dtype.short}(x: pypto.Tensor([D], pypto.{dtype}), "
+            "c: pypto.Tensor([D], pypto.DT_BOOL), b: pypto.Tensor([D], pypto.DT_BOOL), "
+            f"o: pypto.Tensor([D], pypto.{dtype})):\n"
+            f"    b[:] = pypto.cast(x, pypto.DT_BOOL)\n    o[:] = pypto.cast(c, pypto.{dtype})\n"
+        )
+        x = torch.zeros(8).to(torch_dtype(dtype))
+        cases[dtype] = Case(batch, text, f"bool_{dtype.short}", x, x.bool(), x.bool(), x)
+    batch.build()
+    for dtype, case in cases.items():
+        x = torch.arange(300).to(torch.uint8).bool()
+        x = values_of(dtype) if dtype != DataType.DT_BOOL else x
+        x[::3] = 0
+        condition = torch.rand(x.shape, generator=torch.Generator().manual_seed(7)) < 0.5
+        got, out = torch.zeros_like(condition), torch.full_like(x, 1)
+        assert case.variant.run(x, condition, got, out) == 0
+        assert torch.equal(got, x != 0)
+        assert torch.equal(out, condition.to(x.dtype))

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from pypto.ir.dtype import DataType
-from pypto.ops.lowering import BF16, F16, F32, I8, I16, I32, I64, U8
+from pypto.ops.lowering import BF16, BOOL, F16, F32, I8, I16, I32, I64, U8
 
 __all__ = ["CASTS", "cast_text", "cast_to_one_of", "wider"]
 
-CASTS = frozenset({F32, F16, BF16, I64, I32, I16, I8, U8})
+CASTS = frozenset({F32, F16, BF16, I64, I32, I16, I8, U8, BOOL})
 """The dtypes between which ``cast`` goes, each to each."""
 
 # What holds every value of a dtype (INT64: what holds the most), smallest first.
@@ -19,11 +19,14 @@ _HOLDS: dict[DataType, tuple[DataType, ...]] = {
     I64: (I32, F32),
     F16: (F32,),
     BF16: (F32,),
+    BOOL: (U8, I8, F16, I16, I32, F32),
 }
 
 
 def wider(a: DataType, b: DataType) -> DataType:
     """The dtype that torch gives to a tensor of ``a`` and one of ``b`` together."""
+    if BOOL in (a, b):
+        return b if a == BOOL else a
     if a.is_float and b.is_float:
         return F32 if {a, b} == {F16, BF16} else max(a, b, key=lambda dtype: dtype.bytes)
     if a.is_float or b.is_float:

@@ -11,7 +11,7 @@ from pypto.ir.tensor import Compute, TensorType, Value
 from pypto.language.enums import CastMode, PrecisionType, SaturationMode
 from pypto.ops.arithmetic import FLOATS, NUMBERS, Lower
 from pypto.ops.casts import CASTS
-from pypto.ops.lowering import BF16, F16, F32, I8, I16, I32, I64, U8, Lowering
+from pypto.ops.lowering import BF16, BOOL, F16, F32, I8, I16, I32, I64, U8, Lowering
 from pypto.ops.shapes import broadcast
 from pypto.ops.spec import OpCall, OpParam, OpSpec
 
@@ -94,9 +94,22 @@ def _lower_cast(build: Lowering, use: Compute) -> Value:
     if source == target:
         # The same dtype: only FP32 with an explicit rounding mode to an integral float changes.
         return a
+    if target == BOOL:
+        # What is not 0; FP32 has 0 for no other INT64.
+        return build.boolean(build.mask(build.cast(a, F32, "RINT") if source == I64 else a))
+    if source == BOOL:
+        return _cast_bytes(build, a, target)
     if target.is_float:
         return _cast_to_float(build, a, target, mode)
     return _cast_to_int(build, a, target, mode, use.attr("satmode") == SaturationMode.ON)
+
+
+def _cast_bytes(build: Lowering, a: Value, target: DataType) -> Value:
+    """DT_BOOL as 0 or 1, which all dtypes hold."""
+    number = build.cast(a, F16)
+    if target in (F32, BF16, I64):
+        number = build.cast(number, F32)
+    return build.cast(number, target, "RINT")
 
 
 def _cast_to_float(build: Lowering, a: Value, target: DataType, mode: str) -> Value:
@@ -239,6 +252,7 @@ SPECS: tuple[OpSpec, ...] = (
         ),
         CASTS, _infer_cast, _lower_cast, "input.to(dtype)",
         "The same numbers in another dtype. Integers wrap on overflow unless satmode is ON; "
-        "floats are truncated to integers and rounded half to even to floats by default.",
+        "floats are truncated to integers and rounded half to even to floats by default. "
+        "DT_BOOL is what is not 0.",
     ),
 )  # fmt: skip
