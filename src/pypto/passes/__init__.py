@@ -1,5 +1,5 @@
-"""From Tensor IR to Tile IR. The passes, in order: decompose, check tiles, hoist, simplify,
-localize, schedule (which fuses), plan."""
+"""From Tensor IR to Tile IR. The passes, in order: decompose, check tiles, interchange,
+hoist, simplify, localize, schedule (which fuses), plan."""
 
 from __future__ import annotations
 
@@ -17,6 +17,7 @@ from pypto.ir.tile import Block, Copy, Kind, Program, TileNode, TileStage, walk_
 from pypto.passes.dead import written_in
 from pypto.passes.decompose import Use, decompose
 from pypto.passes.hoist import hoist
+from pypto.passes.interchange import interchange
 from pypto.passes.kept import NotKept, keep
 from pypto.passes.localize import localize
 from pypto.passes.plan import Terms
@@ -41,7 +42,7 @@ def lower(kernel: Kernel, alias: tuple[int, ...], target: Target) -> Program:
     primitive, uses = decompose(kernel)
     raise_diagnostics(check_tiles(uses, target))
     sizes = Sizes(p.condition for p in kernel.preconditions)
-    simple = simplify(hoist(primitive, same), same, sizes)
+    simple = simplify(hoist(interchange(primitive, same, sizes), same), same, sizes)
     lowering = _Lowering(same, sizes, target, _tiled(uses))
     again: frozenset[Value] = frozenset()
     while True:

@@ -27,7 +27,7 @@ from pypto.ir.tensor import (
 from pypto.passes.dead import written_in
 from pypto.passes.touches import Scope, defined_in
 
-__all__ = ["hoist"]
+__all__ = ["accumulates", "hoist"]
 
 
 def hoist(kernel: Kernel, same: Mapping[Buffer, Buffer]) -> Kernel:
@@ -49,7 +49,7 @@ class _Hoist:
         for statement in body:
             if isinstance(statement, For):
                 statement = replace(statement, body=self.block(statement.body, inside=True))
-                if inside and _accumulates(statement):
+                if inside and accumulates(statement):
                     loads = self._invariant(statement)
                     out += loads
                     rest = tuple(s for s in statement.body if s not in loads)
@@ -88,7 +88,7 @@ class _Hoist:
         )
 
 
-def _accumulates(loop: For) -> bool:
+def accumulates(loop: For) -> bool:
     """Whether ``loop`` writes local tensors that are there before and behind it."""
     own = {b for s in (loop, *walk(loop.body)) if isinstance(s, For) for b in s.locals}
     stores = (root(s.buffer) for s in walk(loop.body) if isinstance(s, Store))

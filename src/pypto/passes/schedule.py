@@ -152,7 +152,8 @@ class _Scheduler:
 
     def _worth_sharing(self, loop: For, body: list[Item]) -> bool:
         trips = self.scope.trips(loop)
-        return any(True for _ in _parts(body)) and (trips is None or trips >= SHARED_TRIPS)
+        enough = trips is None or trips >= SHARED_TRIPS or loop.parallel
+        return enough and any(True for _ in _parts(body))
 
     def _joins(self, loops: tuple[For, ...], inner: Loop) -> bool:
         """Whether ``inner``, independent too, can be one range with ``loops`` around it."""

@@ -1,0 +1,413 @@
+"""A loop that accumulates along an axis it does not mix is run by one core for each part of it.
+
+``for j: acc[:] = acc + x[:, j]`` needs nothing of another row for a row. Cut into strips of rows,
+with a loop over the strips around it, each strip's accumulators are small and its core's own: they
+stay on chip, and no core waits for another. The statements before and behind the loop that go by
+the same rows are cut with it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+
+from pypto.ir.expr import Expr, Variable, apply, as_int, const
+from pypto.ir.sizes import Sizes
+from pypto.ir.tensor import (
+    Buffer,
+    Compute,
+    For,
+    If,
+    Kernel,
+    Load,
+    LoadScalar,
+    Operand,
+    Region,
+    Simple,
+    Statement,
+    Store,
+    TensorType,
+    Value,
+    root,
+    walk,
+)
+from pypto.ops.lowering import REDUCE
+from pypto.passes.hoist import accumulates
+from pypto.passes.touches import Scope
+
+__all__ = ["interchange"]
+
+STRIP = 2048  # elements of the widest value of a strip: enough for an instruction, few for a core
+SHORTEST = 8  # indices of a strip
+STRIPS = 8  # fewer are not worth sharing
+LEAST = 512  # elements: an instruction for fewer is not worth its start
+RUN = 64  # elements side by side in memory
+
+
+class _Mixed(Exception):
+    """The statements do not go by one axis."""
+
+
+def interchange(kernel: Kernel, same: dict[Buffer, Buffer], sizes: Sizes) -> Kernel:
+    """``kernel`` with its accumulating loops in strips, where they go by an axis. Adds the local
+    tensors of a strip to ``same``."""
+    if not any(isinstance(s, For) and accumulates(s) for s in kernel.body):
+        return kernel
+    pass_ = _Interchange(kernel, same, sizes)
+    return replace(kernel, body=tuple(pass_.body()), locals=tuple(pass_.kept()))
+
+
+@dataclass(slots=True)
+class _Interchange:
+    kernel: Kernel
+    same: dict[Buffer, Buffer]
+    sizes: Sizes
+    replaced: set[Buffer] = field(default_factory=set)  # local tensors that strips have instead
+
+    def kept(self) -> Iterator[Buffer]:
+        return (b for b in self.kernel.locals if b not in self.replaced)
+
+    def body(self) -> Iterator[Statement]:
+        body = self.kernel.body
+        position = 0
+        while position < len(body):
+            end = position
+            while end < len(body) and isinstance(body[end], Simple | For):
+                end += 1
+            yield from self._run(body, position, end)
+            if end < len(body):
+                yield body[end]
+            position = end + 1
+
+    def _run(self, body: Sequence[Statement], first: int, last: int) -> Iterator[Statement]:
+        """Straight statements and loops: cut as a whole if they can be, else loop by loop."""
+        loops = [n for n in range(first, last) if self._worth(body[n])]
+        done = first
+        for position, loop in enumerate(loops):
+            if loop < done:
+                continue
+            behind = loops[position + 1] if position + 1 < len(loops) else last
+            for start, end in _ways(done, loop, behind, last):
+                strip = self._strip(body, start, end)
+                if strip is not None:
+                    yield from body[done:start]
+                    yield strip
+                    done = end
+                    break
+        yield from body[done:last]
+
+    def _worth(self, statement: Statement) -> bool:
+        return isinstance(statement, For) and accumulates(statement) and not statement.parallel
+
+    def _strip(self, body: Sequence[Statement], start: int, end: int) -> For | None:
+        part = tuple(body[start:end])
+        inside = {s.result for s in walk(part) if isinstance(s, Load | Compute)}
+        rest = [*walk(tuple(body[:start])), *walk(tuple(body[end:]))]
+        if any(value in inside for s in rest for value in _used(s)):
+            return None
+        for axis_of in _candidates(part):
+            try:
+                axes = _Axes(part, self.same, self.sizes, *axis_of)
+                axes.find()
+                length = axes.length()
+            except _Mixed:
+                continue
+            outside = {self.same[s.buffer] for s in rest if not isinstance(s, Compute | For | If)}
+            strips = _Strips(self.kernel, axes, length, self.same, outside)
+            loop = strips.loop(part)
+            self.replaced |= strips.local.keys()
+            return loop
+        return None
+
+
+def _ways(first: int, loop: int, behind: int, last: int) -> dict[tuple[int, int], None]:
+    """From where to where statements may be cut together, most of them first. ``behind``: the next
+    loop."""
+    ends = ((first, last), (first, behind), (first, loop + 1), (loop, behind), (loop, loop + 1))
+    return dict.fromkeys(ends)
+
+
+def _used(statement: Statement) -> list[Value]:
+    if isinstance(statement, Store):
+        return [statement.value]
+    if isinstance(statement, Compute):
+        return [a for a in statement.args if isinstance(a, Value)]
+    return []
+
+
+def _candidates(part: tuple[Statement, ...]) -> Iterator[tuple[Expr, int]]:
+    """Axes of what loops accumulate in: their size, and how many are behind, outermost first."""
+    seen: dict[tuple[Expr, int], None] = {}
+    for statement in walk(part):
+        if isinstance(statement, For):
+            for store in walk(statement.body):
+                if isinstance(store, Store) and root(store.buffer).param is None:
+                    shape = store.buffer.type.shape
+                    for axis, size in enumerate(shape):
+                        if as_int(size) != 1:
+                            seen.setdefault((size, len(shape) - 1 - axis))
+    return iter(sorted(seen, key=lambda found: -found[1]))
+
+
+class _Axes:
+    """Where the axis that is cut lies in each value and buffer of ``part``; None: not at all."""
+
+    def __init__(
+        self,
+        part: tuple[Statement, ...],
+        same: Mapping[Buffer, Buffer],
+        sizes: Sizes,
+        size: Expr,
+        behind: int,
+    ) -> None:
+        self.part = part
+        self.same = same
+        self.sizes = sizes
+        self.size = size
+        self.behind = behind
+        self.values: dict[Value, int | None] = {}
+        self.buffers: dict[Buffer, int] = {}  # written ones, by memory
+        self.made = {s.result: s for s in walk(part) if isinstance(s, Load | Compute)}
+        self.written = {same[s.buffer] for s in walk(part) if isinstance(s, Store)}
+
+    def find(self) -> None:
+        for statement in walk(self.part):
+            if isinstance(statement, Store):
+                self._store(statement)
+            elif isinstance(statement, LoadScalar) and self.same[statement.buffer] in self.written:
+                raise _Mixed
+        for value in self.made:
+            if value not in self.values:
+                self._want(value, None)
+
+    def length(self) -> int:
+        """Indices of a strip."""
+        widest, tile = 1, None
+        for statement in self.made.values():
+            axis = self.values[statement.result]
+            if axis is None:
+                continue
+            others = [as_int(s) for n, s in enumerate(statement.result.type.shape) if n != axis]
+            elements = 1
+            for other in others:
+                if other is None:
+                    raise _Mixed  # rows of unknown length do not stay on chip
+                elements *= other
+            widest = max(widest, elements)
+            if isinstance(statement, Compute) and statement.tile is not None:
+                behind = len(statement.result.type.shape) - 1 - axis
+                if behind < len(statement.tile):
+                    tile = statement.tile[len(statement.tile) - 1 - behind]
+        length = max(STRIP // widest, SHORTEST)
+        length = 1 << (length.bit_length() - 1)
+        if tile is not None and tile >= SHORTEST:
+            length = tile
+        known = as_int(self.size)
+        if known is not None and known * widest <= STRIP:
+            return known  # so little that one core is quicker than several with waits
+        while known is not None and known < length * STRIPS and length > SHORTEST:
+            length //= 2
+        if known is not None and (known < length * STRIPS or length * widest < LEAST):
+            raise _Mixed
+        if self.behind == 0 and length < RUN:
+            raise _Mixed
+        return length
+
+    def _store(self, store: Store) -> None:
+        memory = self.same[store.buffer]
+        axis = len(store.buffer.type.shape) - 1 - self.behind
+        axis = self.buffers.setdefault(memory, axis)
+        if axis < 0 or store.buffer.base is not None or memory is not store.buffer:
+            raise _Mixed
+        if not self._whole(store, axis):
+            raise _Mixed
+        rank = store.value.type.rank
+        of_part = list(range(len(store.buffer.type.shape))) if store.axes is None else store.axes
+        if axis not in of_part:
+            raise _Mixed
+        position = list(of_part).index(axis) - (len(of_part) - rank)
+        broadcasts = position < 0 or as_int(store.value.type.shape[position]) == 1
+        self._want(store.value, None if broadcasts else position)
+
+    def _whole(self, access: Load | Store, axis: int) -> bool:
+        region, extent = access.region, access.buffer.type.shape[axis]
+        return (
+            as_int(region.offsets[axis]) == 0
+            and self.sizes.equal(region.sizes[axis], extent)
+            and self.sizes.equal(extent, self.size)
+        )
+
+    def _want(self, value: Value, axis: int | None) -> None:
+        """``value`` is cut along ``axis``; so must be what it is made of."""
+        work: list[tuple[Value, int | None]] = [(value, axis)]
+        while work:
+            value, axis = work.pop()
+            if value in self.values:
+                if self.values[value] != axis:
+                    raise _Mixed
+                continue
+            self.values[value] = axis
+            statement = self.made.get(value)
+            if statement is None:
+                if axis is not None:
+                    raise _Mixed  # made before, and whole
+            elif isinstance(statement, Load):
+                self._load(statement, axis)
+            else:
+                work += self._operands(statement, axis)
+
+    def _load(self, load: Load, axis: int | None) -> None:
+        memory = self.same[load.buffer]
+        if axis is None:
+            if memory in self.written:
+                raise _Mixed
+            return
+        if load.axes is None:
+            position: int | None = axis + len(load.buffer.type.shape) - load.result.type.rank
+        else:
+            position = load.axes[axis]
+        if position is None or not self._whole(load, position):
+            raise _Mixed
+        if memory in self.written:
+            written = self.buffers.setdefault(memory, position)
+            if written != position or memory is not load.buffer:
+                raise _Mixed
+
+    def _operands(self, use: Compute, axis: int | None) -> list[tuple[Value, int | None]]:
+        found: list[tuple[Value, int | None]] = []
+        rank = use.result.type.rank
+        if axis is not None and not self.sizes.equal(use.result.type.sizes[axis], self.size):
+            raise _Mixed
+        for operand in use.args:
+            if not isinstance(operand, Value):
+                continue
+            if axis is None:
+                found.append((operand, None))
+                continue
+            if use.op in REDUCE and axis == rank - 1:
+                raise _Mixed
+            own = axis if use.op in ("squeeze", *REDUCE) else axis + operand.type.rank - rank
+            cut = own >= 0 and as_int(operand.type.shape[own]) != 1
+            found.append((operand, own if cut else None))
+        return found
+
+
+class _Strips:
+    """Writes the statements of a part for one strip."""
+
+    def __init__(
+        self,
+        kernel: Kernel,
+        axes: _Axes,
+        length: int,
+        same: dict[Buffer, Buffer],
+        outside: set[Buffer],
+    ) -> None:
+        scope = Scope.of(kernel.body, ())
+        self.axes = axes
+        self.length = length
+        self.same = same
+        self.index = Variable("strip", scope.next_id)
+        self.start = apply("mul", self.index, length)
+        known = as_int(axes.size)
+        left = apply("sub", axes.size, self.start)
+        whole = known is not None and known % length == 0
+        self.held: Expr = const(length) if whole else apply("min", length, left)
+        self.local: dict[Buffer, Buffer] = {}
+        for memory, axis in axes.buffers.items():
+            if memory.param is None and memory not in outside:
+                self.local[memory] = self._small(memory, axis)
+        made = [s.result.id for s in walk(kernel.body) if isinstance(s, Load | Compute)]
+        self.next_id = 1 + max(made, default=0)
+        self.renamed: dict[Value, Value] = {}
+
+    def loop(self, part: tuple[Statement, ...]) -> For:
+        trips = apply("floordiv", apply("add", self.axes.size, self.length - 1), self.length)
+        loops = [s for s in walk(part) if isinstance(s, For)]
+        inner = {buffer for one in loops for buffer in one.locals}
+        own = (small for memory, small in self.local.items() if memory not in inner)
+        body = tuple(self._statement(s) for s in part)
+        return For(
+            self.index, const(0), trips, const(1), body, loops[0].span, locals=tuple(own),
+            parallel=True,
+        )  # fmt: skip
+
+    def _small(self, memory: Buffer, axis: int) -> Buffer:
+        shape = list(memory.type.shape)
+        shape[axis] = const(self.length)
+        buffer = replace(memory, type=TensorType(memory.type.dtype, tuple(shape)))
+        self.same[buffer] = buffer
+        return buffer
+
+    def _statement(self, statement: Statement) -> Statement:
+        if isinstance(statement, For):
+            locals_ = tuple(self.local.get(buffer, buffer) for buffer in statement.locals)
+            body = tuple(map(self._statement, statement.body))
+            return replace(statement, body=body, locals=locals_)
+        if isinstance(statement, If):
+            then = tuple(map(self._statement, statement.then))
+            other = tuple(map(self._statement, statement.other))
+            return replace(statement, then=then, other=other)
+        if isinstance(statement, LoadScalar):
+            return statement
+        if isinstance(statement, Compute):
+            args = tuple(map(self._operand, statement.args))
+            return replace(statement, result=self._value(statement.result), args=args)
+        if isinstance(statement, Load):
+            axis = self.axes.values[statement.result]
+            if axis is None:
+                return statement
+            rank = len(statement.buffer.type.shape)
+            of = statement.axes
+            position = axis + rank - statement.result.type.rank if of is None else of[axis]
+            assert position is not None
+            buffer, region = self._cut(statement.buffer, statement.region, position)
+            return replace(
+                statement, result=self._value(statement.result), buffer=buffer, region=region
+            )
+        return self._store(statement)
+
+    def _operand(self, operand: Operand) -> Operand:
+        return self.renamed.get(operand, operand) if isinstance(operand, Value) else operand
+
+    def _store(self, store: Store) -> Store:
+        axis = self.axes.buffers[self.same[store.buffer]]
+        buffer, region = self._cut(store.buffer, store.region, axis)
+        shape = store.shape
+        if shape is not None:
+            of_part = list(range(len(shape))) if store.axes is None else list(store.axes)
+            stated = list(shape)
+            stated[of_part.index(axis)] = const(self.length)
+            shape = tuple(stated)
+        else:
+            shape = self._stated(store, region, axis)
+        value = self.renamed.get(store.value, store.value)
+        return replace(store, buffer=buffer, region=region, value=value, shape=shape)
+
+    def _stated(self, store: Store, region: Region, axis: int) -> tuple[Expr, ...]:
+        """What is stated of the part that is stored: a strip's length along the axis."""
+        sizes = list(region.sizes)
+        sizes[axis] = const(self.length)
+        if store.axes is None:
+            return tuple(sizes)
+        return tuple(const(1) if a is None else sizes[a] for a in store.axes)
+
+    def _cut(self, buffer: Buffer, region: Region, axis: int) -> tuple[Buffer, Region]:
+        """The strip's part of ``buffer``: all of its own, or where it lies in a whole one."""
+        offsets, sizes = list(region.offsets), list(region.sizes)
+        sizes[axis] = self.held
+        own = self.local.get(self.same[buffer])
+        offsets[axis] = const(0) if own is not None else self.start
+        return own or buffer, Region(tuple(offsets), tuple(sizes))
+
+    def _value(self, value: Value) -> Value:
+        axis = self.axes.values[value]
+        if axis is None:
+            return value
+        shape, sizes = list(value.type.shape), list(value.type.sizes)
+        shape[axis], sizes[axis] = const(self.length), self.held
+        valid = tuple(sizes) if sizes != shape else None
+        copy = Value(self.next_id, TensorType(value.type.dtype, tuple(shape), valid), value.name)
+        self.next_id += 1
+        self.renamed[value] = copy
+        return copy
