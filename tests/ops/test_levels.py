@@ -60,7 +60,7 @@ KERNELS = {
         "        if k < 0:\n"
         "            break\n"
         "        c += k\n"
-        "        a[:] = a * 0.5 + x[k : k + 1, :]\n"
+        "        a[:] = pypto.softmax(a + x[k : k + 1, :], -1)\n"
         "    o[:] = a + c",
         (torch.ones(6, 64), torch.ones(5, dtype=torch.int32), torch.ones(1, 64)),
     ),

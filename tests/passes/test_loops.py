@@ -70,7 +70,7 @@ CASES = {
         "for i in pypto.loop(1, x.shape[0] // T):\n"
         "    a[:] = a + x[i * T : (i + 1) * T, :]\n"
         "o[0:8, :] = a",
-        "stage sync loop i (wait stage) sync stage",
+        "shared strip (vector stage loop i (vector stage) vector stage)",
     ),
     "a scalar that is carried": (
         "c = 0\n"

@@ -8,10 +8,10 @@ the same rows are cut with it.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 
-from pypto.ir.expr import Expr, Variable, apply, as_int, const
+from pypto.ir.expr import Expr, Variable, apply, as_int, const, variables_of
 from pypto.ir.sizes import Sizes
 from pypto.ir.tensor import (
     Buffer,
@@ -22,6 +22,7 @@ from pypto.ir.tensor import (
     Load,
     LoadScalar,
     Operand,
+    Print,
     Region,
     Simple,
     Statement,
@@ -29,23 +30,14 @@ from pypto.ir.tensor import (
     TensorType,
     Value,
     root,
+    scalars_of,
     walk,
 )
-from pypto.ops.lowering import REDUCE
 from pypto.passes.hoist import accumulates
-from pypto.passes.touches import Scope
+from pypto.passes.strip_axes import Axes, Mixed
+from pypto.passes.touches import Scope, defined_in
 
 __all__ = ["interchange"]
-
-STRIP = 2048  # elements of the widest value of a strip: enough for an instruction, few for a core
-SHORTEST = 8  # indices of a strip
-STRIPS = 8  # fewer are not worth sharing
-LEAST = 512  # elements: an instruction for fewer is not worth its start
-RUN = 64  # elements side by side in memory
-
-
-class _Mixed(Exception):
-    """The statements do not go by one axis."""
 
 
 def interchange(kernel: Kernel, same: dict[Buffer, Buffer], sizes: Sizes) -> Kernel:
@@ -101,18 +93,24 @@ class _Interchange:
 
     def _strip(self, body: Sequence[Statement], start: int, end: int) -> For | None:
         part = tuple(body[start:end])
-        inside = {s.result for s in walk(part) if isinstance(s, Load | Compute)}
         rest = [*walk(tuple(body[:start])), *walk(tuple(body[end:]))]
-        if any(value in inside for s in rest for value in _used(s)):
-            return None
+        inside = {s.result for s in walk(part) if isinstance(s, Load | Compute)}
+        scalars = defined_in(part)
+        for statement in rest:
+            if any(value in inside for value in _used(statement)):
+                return None
+            if any(variables_of(scalar) & scalars for scalar in scalars_of(statement)):
+                return None
         for axis_of in _candidates(part):
             try:
-                axes = _Axes(part, self.same, self.sizes, *axis_of)
+                axes = Axes(part, self.same, self.sizes, *axis_of)
                 axes.find()
                 length = axes.length()
-            except _Mixed:
+            except Mixed:
                 continue
-            outside = {self.same[s.buffer] for s in rest if not isinstance(s, Compute | For | If)}
+            outside = {
+                self.same[s.buffer] for s in rest if isinstance(s, Load | LoadScalar | Store)
+            }
             strips = _Strips(self.kernel, axes, length, self.same, outside)
             loop = strips.loop(part)
             self.replaced |= strips.local.keys()
@@ -149,156 +147,13 @@ def _candidates(part: tuple[Statement, ...]) -> Iterator[tuple[Expr, int]]:
     return iter(sorted(seen, key=lambda found: -found[1]))
 
 
-class _Axes:
-    """Where the axis that is cut lies in each value and buffer of ``part``; None: not at all."""
-
-    def __init__(
-        self,
-        part: tuple[Statement, ...],
-        same: Mapping[Buffer, Buffer],
-        sizes: Sizes,
-        size: Expr,
-        behind: int,
-    ) -> None:
-        self.part = part
-        self.same = same
-        self.sizes = sizes
-        self.size = size
-        self.behind = behind
-        self.values: dict[Value, int | None] = {}
-        self.buffers: dict[Buffer, int] = {}  # written ones, by memory
-        self.made = {s.result: s for s in walk(part) if isinstance(s, Load | Compute)}
-        self.written = {same[s.buffer] for s in walk(part) if isinstance(s, Store)}
-
-    def find(self) -> None:
-        for statement in walk(self.part):
-            if isinstance(statement, Store):
-                self._store(statement)
-            elif isinstance(statement, LoadScalar) and self.same[statement.buffer] in self.written:
-                raise _Mixed
-        for value in self.made:
-            if value not in self.values:
-                self._want(value, None)
-
-    def length(self) -> int:
-        """Indices of a strip."""
-        widest, tile = 1, None
-        for statement in self.made.values():
-            axis = self.values[statement.result]
-            if axis is None:
-                continue
-            others = [as_int(s) for n, s in enumerate(statement.result.type.shape) if n != axis]
-            elements = 1
-            for other in others:
-                if other is None:
-                    raise _Mixed  # rows of unknown length do not stay on chip
-                elements *= other
-            widest = max(widest, elements)
-            if isinstance(statement, Compute) and statement.tile is not None:
-                behind = len(statement.result.type.shape) - 1 - axis
-                if behind < len(statement.tile):
-                    tile = statement.tile[len(statement.tile) - 1 - behind]
-        length = max(STRIP // widest, SHORTEST)
-        length = 1 << (length.bit_length() - 1)
-        if tile is not None and tile >= SHORTEST:
-            length = tile
-        known = as_int(self.size)
-        if known is not None and known * widest <= STRIP:
-            return known  # so little that one core is quicker than several with waits
-        while known is not None and known < length * STRIPS and length > SHORTEST:
-            length //= 2
-        if known is not None and (known < length * STRIPS or length * widest < LEAST):
-            raise _Mixed
-        if self.behind == 0 and length < RUN:
-            raise _Mixed
-        return length
-
-    def _store(self, store: Store) -> None:
-        memory = self.same[store.buffer]
-        axis = len(store.buffer.type.shape) - 1 - self.behind
-        axis = self.buffers.setdefault(memory, axis)
-        if axis < 0 or store.buffer.base is not None or memory is not store.buffer:
-            raise _Mixed
-        if not self._whole(store, axis):
-            raise _Mixed
-        rank = store.value.type.rank
-        of_part = list(range(len(store.buffer.type.shape))) if store.axes is None else store.axes
-        if axis not in of_part:
-            raise _Mixed
-        position = list(of_part).index(axis) - (len(of_part) - rank)
-        broadcasts = position < 0 or as_int(store.value.type.shape[position]) == 1
-        self._want(store.value, None if broadcasts else position)
-
-    def _whole(self, access: Load | Store, axis: int) -> bool:
-        region, extent = access.region, access.buffer.type.shape[axis]
-        return (
-            as_int(region.offsets[axis]) == 0
-            and self.sizes.equal(region.sizes[axis], extent)
-            and self.sizes.equal(extent, self.size)
-        )
-
-    def _want(self, value: Value, axis: int | None) -> None:
-        """``value`` is cut along ``axis``; so must be what it is made of."""
-        work: list[tuple[Value, int | None]] = [(value, axis)]
-        while work:
-            value, axis = work.pop()
-            if value in self.values:
-                if self.values[value] != axis:
-                    raise _Mixed
-                continue
-            self.values[value] = axis
-            statement = self.made.get(value)
-            if statement is None:
-                if axis is not None:
-                    raise _Mixed  # made before, and whole
-            elif isinstance(statement, Load):
-                self._load(statement, axis)
-            else:
-                work += self._operands(statement, axis)
-
-    def _load(self, load: Load, axis: int | None) -> None:
-        memory = self.same[load.buffer]
-        if axis is None:
-            if memory in self.written:
-                raise _Mixed
-            return
-        if load.axes is None:
-            position: int | None = axis + len(load.buffer.type.shape) - load.result.type.rank
-        else:
-            position = load.axes[axis]
-        if position is None or not self._whole(load, position):
-            raise _Mixed
-        if memory in self.written:
-            written = self.buffers.setdefault(memory, position)
-            if written != position or memory is not load.buffer:
-                raise _Mixed
-
-    def _operands(self, use: Compute, axis: int | None) -> list[tuple[Value, int | None]]:
-        found: list[tuple[Value, int | None]] = []
-        rank = use.result.type.rank
-        if axis is not None and not self.sizes.equal(use.result.type.sizes[axis], self.size):
-            raise _Mixed
-        for operand in use.args:
-            if not isinstance(operand, Value):
-                continue
-            if axis is None:
-                found.append((operand, None))
-                continue
-            if use.op in REDUCE and axis == rank - 1:
-                raise _Mixed
-            own = axis if use.op in ("squeeze", *REDUCE) else axis + operand.type.rank - rank
-            cut = own >= 0 and as_int(operand.type.shape[own]) != 1
-            found.append((operand, own if cut else None))
-        return found
-
-
 class _Strips:
     """Writes the statements of a part for one strip."""
 
     def __init__(
         self,
         kernel: Kernel,
-        axes: _Axes,
+        axes: Axes,
         length: int,
         same: dict[Buffer, Buffer],
         outside: set[Buffer],
@@ -348,7 +203,7 @@ class _Strips:
             then = tuple(map(self._statement, statement.then))
             other = tuple(map(self._statement, statement.other))
             return replace(statement, then=then, other=other)
-        if isinstance(statement, LoadScalar):
+        if isinstance(statement, LoadScalar | Print):
             return statement
         if isinstance(statement, Compute):
             args = tuple(map(self._operand, statement.args))
