@@ -20,6 +20,11 @@ enum class SELMODE : uint8_t { VSEL_CMPMASK_SPR = 0, VSEL_TENSOR_SCALAR_MODE, VS
 namespace pypto_twin {
 namespace simd {
 
+template <AscendC::CMPMODE value>
+struct constant_mode {
+    static constexpr AscendC::CMPMODE mode = value;
+};
+
 /* Lane i's sign bit as bit i. */
 template <typename M>
 PYPTO_INLINE uint8_t lane_bits(M mask)
@@ -34,18 +39,37 @@ PYPTO_INLINE uint8_t lane_bits(M mask)
 #endif
 }
 
-template <typename V>
-PYPTO_INLINE uint8_t compare(V a, V b, AscendC::CMPMODE mode)
+template <AscendC::CMPMODE mode, typename V>
+PYPTO_INLINE uint8_t compare(V a, V b)
+{
+    using AscendC::CMPMODE;
+    if constexpr (mode == CMPMODE::LT) return lane_bits(a < b);
+    if constexpr (mode == CMPMODE::GT) return lane_bits(a > b);
+    if constexpr (mode == CMPMODE::EQ) return lane_bits(a == b);
+    if constexpr (mode == CMPMODE::LE) return lane_bits(a <= b);
+    if constexpr (mode == CMPMODE::GE) return lane_bits(a >= b);
+    return lane_bits(a != b);
+}
+
+/* f(constant of the mode): loops are compiled for each. */
+template <typename F>
+PYPTO_INLINE auto for_mode(AscendC::CMPMODE mode, F f)
 {
     using AscendC::CMPMODE;
     switch (mode) {
-        case CMPMODE::LT: return lane_bits(a < b);
-        case CMPMODE::GT: return lane_bits(a > b);
-        case CMPMODE::EQ: return lane_bits(a == b);
-        case CMPMODE::LE: return lane_bits(a <= b);
-        case CMPMODE::GE: return lane_bits(a >= b);
-        default: return lane_bits(a != b);
+        case CMPMODE::LT: return f(constant_mode<CMPMODE::LT>{});
+        case CMPMODE::GT: return f(constant_mode<CMPMODE::GT>{});
+        case CMPMODE::EQ: return f(constant_mode<CMPMODE::EQ>{});
+        case CMPMODE::LE: return f(constant_mode<CMPMODE::LE>{});
+        case CMPMODE::GE: return f(constant_mode<CMPMODE::GE>{});
+        default: return f(constant_mode<CMPMODE::NE>{});
     }
+}
+
+template <typename V>
+PYPTO_INLINE uint8_t compare(V a, V b, AscendC::CMPMODE mode)
+{
+    return for_mode(mode, [&](auto m) { return compare<decltype(m)::mode>(a, b); });
 }
 
 }  // namespace simd
@@ -83,6 +107,21 @@ PYPTO_INLINE void flow_bits(BitFlow& flow, const Operand<S>& at, uint32_t r, uin
     }
 }
 
+/* Operands without gaps: the count forms, whose counts are multiples of 64. */
+template <typename S, typename B>
+PYPTO_HIDDEN PYPTO_OUTLINE void compare_dense(uint8_t* to, const S* a, B b, AscendC::CMPMODE mode, uint32_t steps)
+{
+    simd::for_mode(mode, [=](auto m) {
+        const auto bits = [=](uint32_t step) -> uint32_t {
+            return simd::compare<decltype(m)::mode>(simd::Lanes<S, 8>::load(a + 8 * step), b.dense(step));
+        };
+        for (uint32_t step = 0; step < steps; step += 4) {
+            const uint32_t four = bits(step) | bits(step + 1) << 8 | bits(step + 2) << 16 | bits(step + 3) << 24;
+            __builtin_memcpy(to + step, &four, 4);
+        }
+    });
+}
+
 /* One byte for eight lanes, `lanes` lanes of each repeat; bytes are packed without gaps. b(r, step) is
  * the second operand. */
 template <typename S, typename B>
@@ -91,6 +130,11 @@ PYPTO_HIDDEN PYPTO_OUTLINE void compare_walk(uint8_t* to, Provenance position, c
 {
     on_write(position, to, uint64_t{repeats} * lanes / 8, PIPE_V);
     report<8, false>(a, repeats, lanes);
+    if constexpr (!kChecked && !kNaive) {
+        if (repeats == 1 && a.block == 1 && b.is_dense()) {
+            return compare_dense(to, a.address, b, mode, lanes / 8);
+        }
+    }
     for (uint32_t r = 0; r < repeats; ++r) {
         for (uint32_t step = 0; step < lanes / 8; ++step) {
             const auto value = simd::Lanes<S, 8>::load(address_of<8>(a, r, step));
@@ -112,12 +156,16 @@ struct TensorSide {
     {
         return simd::Lanes<S, 8>::load(address_of<8>(at, r, step));
     }
+    PYPTO_INLINE bool is_dense() const { return at.block == 1; }
+    PYPTO_INLINE auto dense(uint32_t step) const { return simd::Lanes<S, 8>::load(at.address + 8 * step); }
     PYPTO_INLINE void flow(BitFlow& flow, uint32_t r, uint32_t step) const { flow_bits(flow, at, r, step); }
 };
 template <typename S>
 struct ScalarSide {
     lane::Element<lane::Register<S>> value;
     PYPTO_INLINE auto operator()(uint32_t, uint32_t) const { return lane::fill<lane::Register<S>>(value); }
+    PYPTO_INLINE bool is_dense() const { return true; }
+    PYPTO_INLINE auto dense(uint32_t) const { return lane::fill<lane::Register<S>>(value); }
     PYPTO_INLINE void flow(BitFlow&, uint32_t, uint32_t) const {}
 };
 

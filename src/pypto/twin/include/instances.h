@@ -10,6 +10,7 @@
 #include "cast.h"
 #include "fill.h"
 #include "reduce.h"
+#include "select.h"
 #include "vector.h"
 
 #if defined(PYPTO_TWIN_SUPPORT) || defined(PYPTO_TWIN_LINKED)
@@ -62,6 +63,33 @@ PYPTO_CAST(half, float, CAST_RINT)
 PYPTO_CAST(float, bfloat16_t, CAST_NONE)
 PYPTO_CAST(bfloat16_t, float, CAST_RINT)
 PYPTO_INSTANCE struct Loops<lane::ConstantLanes<simd::u32x8, uint32_t>, uint32_t>;
+
+PYPTO_INSTANCE struct Loops<lane::ConstantLanes<simd::u16x16, uint16_t>, uint16_t>;
+PYPTO_INSTANCE struct Loops<lane::AndLanes, uint16_t, uint16_t, uint16_t>;
+PYPTO_INSTANCE struct Loops<lane::OrLanes, uint16_t, uint16_t, uint16_t>;
+PYPTO_INSTANCE struct Loops<lane::NotLanes, uint16_t, uint16_t>;
+PYPTO_CAST(float, float, CAST_RINT)
+PYPTO_CAST(uint8_t, half, CAST_RINT)
+PYPTO_CAST(half, uint8_t, CAST_NONE)
+
+#define PYPTO_CHOICES(T)                                                                               \
+    PYPTO_INSTANCE void compare_walk<T, TensorSide<T>>(uint8_t*, Provenance, const Operand<T>&,        \
+                                                       TensorSide<T>, AscendC::CMPMODE, uint32_t,      \
+                                                       uint32_t);                                      \
+    PYPTO_INSTANCE void compare_walk<T, ScalarSide<T>>(uint8_t*, Provenance, const Operand<T>&,        \
+                                                       ScalarSide<T>, AscendC::CMPMODE, uint32_t,      \
+                                                       uint32_t);                                      \
+    PYPTO_INSTANCE void compare_dense<T, TensorSide<T>>(uint8_t*, const T*, TensorSide<T>,             \
+                                                        AscendC::CMPMODE, uint32_t);                   \
+    PYPTO_INSTANCE void compare_dense<T, ScalarSide<T>>(uint8_t*, const T*, ScalarSide<T>,             \
+                                                        AscendC::CMPMODE, uint32_t);                   \
+    PYPTO_INSTANCE void select_dense<T, RawTensor<T>>(T*, const uint8_t*, const T*, RawTensor<T>,    \
+                                                      uint32_t);                                       \
+    PYPTO_INSTANCE void select_dense<T, RawScalar<T>>(T*, const uint8_t*, const T*, RawScalar<T>,    \
+                                                      uint32_t);
+PYPTO_CHOICES(float)
+PYPTO_CHOICES(half)
+#undef PYPTO_CHOICES
 
 PYPTO_INSTANCE void broadcast<uint32_t>(const Operand<uint32_t>&, const AscendC::LocalTensor<uint32_t>&,
                                         uint32_t);

@@ -28,6 +28,7 @@ template <typename T>
 struct RawScalar {
     typename RawLanes<T>::Vector value;
     PYPTO_INLINE auto operator()(uint32_t, uint32_t) const { return value; }
+    PYPTO_INLINE auto dense(uint32_t) const { return value; }
     PYPTO_INLINE void reported(uint32_t) const {}
     PYPTO_INLINE void flow(Flow&, uint32_t, uint32_t, uint32_t, uint32_t) const {}
 };
@@ -37,6 +38,10 @@ struct RawTensor {
     PYPTO_INLINE auto operator()(uint32_t r, uint32_t step) const
     {
         return simd::load<typename RawLanes<T>::Vector>(address_of<8>(at, r, step));
+    }
+    PYPTO_INLINE auto dense(uint32_t step) const
+    {
+        return simd::load<typename RawLanes<T>::Vector>(at.address + 8 * step);
     }
     PYPTO_INLINE void reported(uint32_t repeats) const
     {
@@ -128,6 +133,32 @@ PYPTO_HIDDEN PYPTO_OUTLINE void select_walk(const Operand<T>& d, const SelectBit
     }
 }
 
+/* The first `count` elements of operands without gaps. */
+template <typename T, typename B>
+PYPTO_HIDDEN PYPTO_OUTLINE void select_dense(T* to, const uint8_t* bits, const T* a, B b, uint32_t count)
+{
+    using Vector = typename RawLanes<T>::Vector;
+    const auto choose = [=](uint32_t step, uint32_t eight) {
+        const auto mask = RawLanes<T>::mask(eight);
+        return (mask & simd::load<Vector>(a + 8 * step)) | (~mask & b.dense(step));
+    };
+    const auto chosen = [=](uint32_t step) { return choose(step, bits[step]); };
+    uint32_t step = 0;
+    for (; step + 4 <= count / 8; step += 4) {
+        uint32_t four;
+        __builtin_memcpy(&four, bits + step, 4);
+        for (uint32_t part = 0; part < 4; ++part, four >>= 8) {
+            simd::store(to + 8 * (step + part), choose(step + part, four & 0xff));
+        }
+    }
+    for (; step < count / 8; ++step) {
+        simd::store(to + 8 * step, chosen(step));
+    }
+    if (count % 8 != 0) {
+        simd::store_lanes<sizeof(T)>(to + count / 8 * 8, chosen(count / 8), (1u << count % 8) - 1);
+    }
+}
+
 template <typename T, typename U>
 PYPTO_INLINE void check_select(AscendC::SELMODE mode, bool scalar)
 {
@@ -167,6 +198,21 @@ PYPTO_INLINE SelectBits bit_bytes(const AscendC::LocalTensor<U>& bits, uint32_t 
     return {reinterpret_cast<const uint8_t*>(bits.GetPhyAddr()), pitch, bits.Position(), false};
 }
 
+/* A count form of Select. */
+template <typename T, typename U, typename B>
+PYPTO_INLINE void select_count(const AscendC::LocalTensor<T>& dst, const AscendC::LocalTensor<U>& selMask,
+                               const AscendC::LocalTensor<T>& src0, const B& b, uint32_t pitch, uint32_t count)
+{
+    if constexpr (!kChecked && !kHooks && !kNaive) {
+        if (pitch != 0) {
+            return select_dense(dst.GetPhyAddr(), reinterpret_cast<const uint8_t*>(selMask.GetPhyAddr()),
+                                src0.GetPhyAddr(), b, count);
+        }
+    }
+    const Coverage covered = cover_count(count, kRepeatBytes / sizeof(T));
+    select_walk(dense(dst), bit_bytes<T>(selMask, covered.repeats, pitch), dense(src0), b, covered);
+}
+
 }  // namespace pypto_twin
 
 namespace AscendC {
@@ -184,10 +230,7 @@ PYPTO_INLINE void Select(const LocalTensor<T>& dst, const LocalTensor<U>& selMas
         leave_count_form();
         return;
     }
-    const Coverage covered = cover_count(count, kRepeatBytes / sizeof(T));
-    const uint32_t pitch = select_pitch<T>(selMode);
-    select_walk(dense(dst), bit_bytes<T>(selMask, covered.repeats, pitch), dense(src0),
-                RawTensor<T>{dense(src1)}, covered);
+    select_count(dst, selMask, src0, RawTensor<T>{dense(src1)}, select_pitch<T>(selMode), count);
     leave_count_form();
 }
 template <typename T, typename U>
@@ -202,10 +245,7 @@ PYPTO_INLINE void Select(const LocalTensor<T>& dst, const LocalTensor<U>& selMas
         leave_count_form();
         return;
     }
-    const Coverage covered = cover_count(count, kRepeatBytes / sizeof(T));
-    const uint32_t pitch = select_pitch<T>(selMode);
-    select_walk(dense(dst), bit_bytes<T>(selMask, covered.repeats, pitch), dense(src0),
-                RawScalar<T>{RawLanes<T>::fill(src1)}, covered);
+    select_count(dst, selMask, src0, RawScalar<T>{RawLanes<T>::fill(src1)}, select_pitch<T>(selMode), count);
     leave_count_form();
 }
 
