@@ -179,6 +179,15 @@ EQUAL = {
         else:
             b = y[-3:] + 0
         o[-3:] = b""",
+    "a value from before, in a loop that may not run": """
+        v = x + 0
+        w = x[: x.shape[0] - 1] * 2
+        for i in pypto.loop(x.shape[0] - 2):
+            t = v[0]
+            u = w[i]
+            o += y
+            o[0] = t + u
+            o[: y.shape[0] - 1] = w""",
     "facts that contradict each other": """
         for i in pypto.loop(x.shape[0]):
             if i % 2 <= 3:

@@ -30,16 +30,20 @@ __all__ = ["Equal"]
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Equal:
-    """Rewrites statements of one block by the ``equations`` that hold in it."""
+    """Rewrites statements of one block by the ``equations`` that hold in it.
+
+    ``values``: the values made here and around, as they are now. ``outer``: of the blocks around.
+    """
 
     equations: tuple[Expr, ...] = ()
     sizes: Sizes | None = None
     values: dict[Value, Value] = field(default_factory=dict)
+    outer: Equal | None = None
 
     def within(self, equations: Iterable[Expr]) -> Equal:
         """Inside a block where these hold, too."""
         both = (*self.equations, *equations)
-        return Equal(both, Sizes(both), dict(self.values))
+        return Equal(both, Sizes(both), dict(self.values), self)
 
     def expr(self, expr: Expr) -> Expr:
         return expr if self.sizes is None else self.sizes.canonical(expr)
@@ -61,7 +65,10 @@ class Equal:
             return replace(statement, result=self._made(statement.result), region=region)
         if isinstance(statement, Store):
             value = self.values.get(statement.value, statement.value)
-            return replace(statement, value=value, region=self._region(statement.region))
+            region = self._region(statement.region)
+            # A value from outside keeps the sizes that it has there, and is stored with those.
+            sizes = tuple(map(self._maker(statement.value).expr, statement.region.sizes))
+            return replace(statement, value=value, region=replace(region, sizes=sizes))
         if isinstance(statement, Compute):
             args = tuple(
                 self.values.get(one, one) if isinstance(one, Value) else self.expr(one)
@@ -74,9 +81,15 @@ class Equal:
         shape = tuple(map(self.expr, value.type.shape))
         valid = tuple(map(self.expr, value.type.sizes))
         type = TensorType(value.type.dtype, shape, None if valid == shape else valid)
-        if type != value.type:
-            self.values[value] = replace(value, type=type)
-        return self.values.get(value, value)
+        self.values[value] = value if type == value.type else replace(value, type=type)
+        return self.values[value]
+
+    def _maker(self, value: Value) -> Equal:
+        """What rewrote the statement that makes ``value``."""
+        chain: list[Equal] = [self]
+        while chain[-1].outer is not None:
+            chain.append(chain[-1].outer)
+        return next((one for one in reversed(chain) if value in one.values), chain[-1])
 
     def _region(self, region: Region) -> Region:
         return Region(tuple(map(self.expr, region.offsets)), tuple(map(self.expr, region.sizes)))
