@@ -16,9 +16,9 @@ from tests.ops.test_elementwise import BINARY, UNARY, Line, outputs, result, tor
 GROUP = 12
 SIZES = ((3, 5), (64, 100), (1, 1), (7, 64), (0, 4), (4, 0), (1, 9), (9, 1), (3, 6000))
 RANKS = (
-    (((2, 3, 5), (1, 3, 1), (2, 1, 5))),
-    (((2, 3, 4, 5), (2, 1, 4, 1), (1, 3, 1, 5))),
-    (((2, 3, 1, 4, 5), (1, 3, 2, 1, 5), (2, 1, 2, 4, 1))),
+    ((2, 3, 5), (1, 3, 1)),
+    ((2, 3, 4, 5), (2, 1, 4, 1)),
+    ((2, 3, 1, 4, 5), (1, 3, 2, 1, 5)),
 )
 
 
@@ -31,9 +31,10 @@ def kind_of(spec: OpSpec) -> DataType:
 
 
 def cases_of(
-    batch: Batch, texts: list[tuple[OpSpec, str]], shapes: dict[str, str], name: str
+    texts: list[tuple[OpSpec, str]], shapes: dict[str, str], name: str
 ) -> list[tuple[DataType, list[Line], Case]]:
-    """Kernels of a group of expressions over x, y and z, by the dtype of the operations."""
+    """Kernels of a group of expressions over x, y and z, by the dtype of the operations; a batch
+    for each, so that no compilation is long."""
     found = []
     for kind in dict.fromkeys(kind_of(spec) for spec, _ in texts):
         lines = [
@@ -55,7 +56,9 @@ def cases_of(
             ]
             made = [torch.zeros([1] * ranks["o"], dtype=torch_dtype(d)) for _, d, _ in group]
             text = f"def {label}({params}{given}):\n{body}"
+            batch = Batch()
             found.append((kind, group, Case(batch, text, label, *values, *made)))
+            batch.build()
     return found
 
 
@@ -65,28 +68,20 @@ def rows() -> list[tuple[DataType, list[Line], Case]]:
     texts = [(s, f"pypto.{s.name}(x, y)") for s in BINARY]
     texts += [(s, f"pypto.{s.name}(y, z)") for s in BINARY]
     texts += [(s, f"pypto.{s.name}(z, x)") for s in BINARY if s.group == "division"]
-    batch = Batch()
-    made = cases_of(batch, texts, {"x": "[D, D]", "y": "[D, 1]", "z": "[1, D]", "o": "[D, D]"}, "r")
-    batch.build()
-    return made
+    return cases_of(texts, {"x": "[D, D]", "y": "[D, 1]", "z": "[1, D]", "o": "[D, D]"}, "r")
 
 
 @functools.cache
-def ranks() -> dict[int, list[tuple[DataType, list[Line], Case]]]:
-    batch = Batch()
-    made = {}
-    for x, y, _ in RANKS:
-        texts = [(s, f"pypto.{s.name}(x, y)") for s in BINARY if s.group != "trigonometric"]
-        texts += [(s, f"pypto.{s.name}(x)") for s in UNARY if s.group != "trigonometric"]
-        shape = {
-            n: "[" + ", ".join("1" if size == 1 else "D" for size in s) + "]"
-            for n, s in (("x", x), ("y", y), ("o", torch.broadcast_shapes(x, y)))
-        }
-        kept = texts if len(x) == 4 else texts[:: 4 if len(x) == 3 else 3]
-        kept = [t for t in kept if "y" in t[1] or 1 not in x]
-        made[len(x)] = cases_of(batch, kept, shape, f"rank{len(x)}")
-    batch.build()
-    return made
+def ranks(rank: int) -> list[tuple[DataType, list[Line], Case]]:
+    x, y = next(r for r in RANKS if len(r[0]) == rank)
+    texts = [(s, f"pypto.{s.name}(x, y)") for s in BINARY if s.group != "trigonometric"]
+    texts += [(s, f"pypto.{s.name}(x)") for s in UNARY if s.group != "trigonometric"]
+    shape = {
+        n: "[" + ", ".join("1" if size == 1 else "D" for size in s) + "]"
+        for n, s in (("x", x), ("y", y), ("o", torch.broadcast_shapes(x, y)))
+    }
+    kept = texts if rank == 4 else texts[:: 4 if rank == 3 else 3]
+    return cases_of([t for t in kept if "y" in t[1] or 1 not in x], shape, f"rank{rank}")
 
 
 def numbers(shape: tuple[int, ...], kind: DataType, seed: int) -> torch.Tensor:
@@ -107,8 +102,8 @@ def test_rows_and_columns(size: tuple[int, int]) -> None:
 
 @pytest.mark.parametrize("rank", [3, 4, 5])
 def test_ranks(rank: int) -> None:
-    x, y, _ = next(r for r in RANKS if len(r[0]) == rank)
-    for kind, lines, case in ranks()[rank]:
+    x, y = next(r for r in RANKS if len(r[0]) == rank)
+    for kind, lines, case in ranks(rank):
         like = torch.zeros(torch.broadcast_shapes(x, y))
         case.check(numbers(x, kind, 4), numbers(y, kind, 5), *outputs(lines, case, like), blocks=2)
 

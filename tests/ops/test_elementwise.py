@@ -13,7 +13,7 @@ from pypto.error import DtypeError
 from pypto.ir.dtype import DataType
 from pypto.ops import registry
 from pypto.ops.spec import REQUIRED, OpSpec
-from tests.ops.batch import Batch
+from tests.ops.batch import Batch, make_function
 from tests.ops.checks import Case
 from tests.ops.reference import Ref, difference, result_dtype
 
@@ -25,10 +25,6 @@ SMALL = (DataType.DT_INT8, DataType.DT_UINT8, DataType.DT_BOOL)
 UNSIGNED = (DataType.DT_UINT16, DataType.DT_UINT32)
 ALL = FLOATS + INTS + SMALL + UNSIGNED
 POWERS = ("2", "3", "0", "1", "5", "0.5", "-1", "-0.5", "1.7")
-SIGNS = {
-    "add": "+", "sub": "-", "mul": "*", "div": "/", "pow": "**", "eq": "==", "ne": "!=", "lt": "<",
-    "le": "<=", "gt": ">", "ge": ">=", "floor_div": "//", "remainder": "%",
-}  # fmt: skip
 GROUP = 16  # outputs of one kernel
 
 
@@ -126,23 +122,18 @@ def unary_lines(dtype: DataType) -> list[Line]:
     for spec in UNARY:
         if dtype in spec.dtypes:
             lines.append((spec.name, result(spec, dtype), f"pypto.{spec.name}(x)"))
-            if spec.method and dtype == DataType.DT_FP32:
-                lines.append((f"{spec.name}_method", result(spec, dtype), f"x.{spec.name}()"))
     if dtype in FLOATS + INTS:
-        lines.append(("neg_operator", dtype, "-x"))
         powers = POWERS if dtype.is_float else POWERS[:5]
         lines += [(f"pow{n}", dtype, f"x ** {value}") for n, value in enumerate(powers)]
     return lines
 
 
 @functools.cache
-def unary_batch() -> dict[DataType, list[Case]]:
+def unary_batch(dtype: DataType) -> list[Case]:
     batch = Batch()
-    cases = {}
-    for dtype in ALL:
-        x = torch.zeros(9, dtype=torch_dtype(dtype))
-        params = f"x: pypto.Tensor([D], pypto.{dtype})"
-        cases[dtype] = grouped(batch, unary_lines(dtype), f"unary_{dtype.short}", params, x)
+    x = torch.zeros(9, dtype=torch_dtype(dtype))
+    params = f"x: pypto.Tensor([D], pypto.{dtype})"
+    cases = grouped(batch, unary_lines(dtype), f"unary_{dtype.short}", params, x)
     batch.build()
     return cases
 
@@ -151,7 +142,7 @@ def unary_batch() -> dict[DataType, list[Case]]:
 def unary_results(dtype: DataType) -> dict[str, tuple[torch.Tensor, object]]:
     found: dict[str, tuple[torch.Tensor, object]] = {}
     x = patterns(dtype)
-    for case in unary_batch()[dtype]:
+    for case in unary_batch(dtype):
         got, want = case.run(x, *outputs(unary_lines(dtype), case, x))
         found |= dict(zip(case.names, zip(got, want, strict=True), strict=True))
     return found
@@ -170,7 +161,7 @@ def test_one_operand(dtype: DataType, output: str) -> None:
 
 @pytest.mark.parametrize("dtype", ALL, ids=lambda d: d.short)
 def test_tails_of_one_operand(dtype: DataType) -> None:
-    for case in unary_batch()[dtype]:
+    for case in unary_batch(dtype):
         for count in (0, 1, 7, 8, 15, 16, 17, 63, 65, 128, 1009):
             x = patterns(dtype)[:count].clone()
             made = outputs(unary_lines(dtype), case, x)
@@ -187,22 +178,16 @@ def binary_lines(dtype: DataType) -> list[Line]:
             continue
         kind = result(spec, dtype)
         lines.append((spec.name, kind, f"pypto.{spec.name}(x, y)"))
-        if spec.name in SIGNS:
-            lines.append((f"{spec.name}_operator", kind, f"x {SIGNS[spec.name]} y"))
-        if spec.method and dtype == DataType.DT_FP16:
-            lines.append((f"{spec.name}_method", kind, f"x.{spec.name}(y)"))
     return lines
 
 
 @functools.cache
-def binary_batch() -> dict[DataType, list[Case]]:
+def binary_batch(dtype: DataType) -> list[Case]:
     batch = Batch()
-    cases = {}
-    for dtype in ALL:
-        x = torch.zeros(9, dtype=torch_dtype(dtype))
-        operand = f"pypto.Tensor([D], pypto.{dtype})"
-        params = f"x: {operand}, y: {operand}"
-        cases[dtype] = grouped(batch, binary_lines(dtype), f"binary_{dtype.short}", params, x, x)
+    x = torch.zeros(9, dtype=torch_dtype(dtype))
+    operand = f"pypto.Tensor([D], pypto.{dtype})"
+    params = f"x: {operand}, y: {operand}"
+    cases = grouped(batch, binary_lines(dtype), f"binary_{dtype.short}", params, x, x)
     batch.build()
     return cases
 
@@ -226,7 +211,7 @@ def binary_arguments(dtype: DataType, count: int | None = None) -> list[torch.Te
 def binary_results(dtype: DataType) -> dict[str, tuple[torch.Tensor, object]]:
     found: dict[str, tuple[torch.Tensor, object]] = {}
     x, y = binary_arguments(dtype)
-    for case in binary_batch()[dtype]:
+    for case in binary_batch(dtype):
         got, want = case.run(x, y, *outputs(binary_lines(dtype), case, x))
         found |= dict(zip(case.names, zip(got, want, strict=True), strict=True))
     return found
@@ -245,7 +230,7 @@ def test_two_operands(dtype: DataType, output: str) -> None:
 
 @pytest.mark.parametrize("dtype", ALL, ids=lambda d: d.short)
 def test_tails_of_two_operands(dtype: DataType) -> None:
-    for case in binary_batch()[dtype]:
+    for case in binary_batch(dtype):
         for count in (0, 1, 9, 31, 65, 127, 1000):
             x, y = binary_arguments(dtype, count)
             made = outputs(binary_lines(dtype), case, x)
@@ -279,14 +264,11 @@ def scalar_lines(dtype: DataType) -> list[Line]:
 
 
 @functools.cache
-def scalar_batch() -> dict[DataType, list[Case]]:
+def scalar_batch(dtype: DataType) -> list[Case]:
     batch = Batch()
-    cases = {}
-    for dtype in ALL:
-        x = torch.zeros(9, dtype=torch_dtype(dtype))
-        params = f"x: pypto.Tensor([D], pypto.{dtype}), n: int, f: float"
-        name = f"scalar_{dtype.short}"
-        cases[dtype] = grouped(batch, scalar_lines(dtype), name, params, x, 3, 0.7)
+    x = torch.zeros(9, dtype=torch_dtype(dtype))
+    params = f"x: pypto.Tensor([D], pypto.{dtype}), n: int, f: float"
+    cases = grouped(batch, scalar_lines(dtype), f"scalar_{dtype.short}", params, x, 3, 0.7)
     batch.build()
     return cases
 
@@ -297,7 +279,7 @@ def test_scalars(dtype: DataType, n: int, f: float) -> None:
     if not dtype.is_float:
         n = abs(n)  # torch refuses a negative exponent
     x = patterns(dtype)[:: 9 if dtype.bytes == 2 else 3].clone()
-    for case in scalar_batch()[dtype]:
+    for case in scalar_batch(dtype):
         case.check(x, n, f, *outputs(scalar_lines(dtype), case, x))
 
 
@@ -305,15 +287,13 @@ def test_scalars(dtype: DataType, n: int, f: float) -> None:
 
 
 @functools.cache
-def choice_batch() -> dict[DataType, list[Case]]:
+def choice_batch(dtype: DataType) -> list[Case]:
     batch = Batch()
-    cases = {}
-    for dtype in ALL:
-        x = torch.zeros(9, dtype=torch_dtype(dtype))
-        operand = f"pypto.Tensor([D], pypto.{dtype})"
-        params = f"c: pypto.Tensor([D], pypto.DT_BOOL), x: {operand}, y: {operand}, n: int"
-        values = (torch.zeros(9, dtype=torch.bool), x, x, 1)
-        cases[dtype] = grouped(batch, choice_lines(dtype), f"choice_{dtype.short}", params, *values)
+    x = torch.zeros(9, dtype=torch_dtype(dtype))
+    operand = f"pypto.Tensor([D], pypto.{dtype})"
+    params = f"c: pypto.Tensor([D], pypto.DT_BOOL), x: {operand}, y: {operand}, n: int"
+    values = (torch.zeros(9, dtype=torch.bool), x, x, 1)
+    cases = grouped(batch, choice_lines(dtype), f"choice_{dtype.short}", params, *values)
     batch.build()
     return cases
 
@@ -336,11 +316,43 @@ def choice_lines(dtype: DataType) -> list[Line]:
 
 @pytest.mark.parametrize("dtype", ALL, ids=lambda d: d.short)
 def test_choices(dtype: DataType) -> None:
-    for case in choice_batch()[dtype]:
+    for case in choice_batch(dtype):
         for count in (0, 1, 65, 1009, None):
             x, y = binary_arguments(dtype, count)
             condition = torch.rand(x.shape, generator=torch.Generator().manual_seed(4)) < 0.4
             case.check(condition, x, y, 3, *outputs(choice_lines(dtype), case, x), blocks=2)
+
+
+# --- methods and operators ---
+
+
+def ascend_c(expression: str, dtype: DataType, out: DataType) -> list[str]:
+    """The code of a kernel, without the Python lines in its comments."""
+    operand = f"pypto.Tensor([D], pypto.{dtype})"
+    text = f"import pypto\nD = pypto.DYNAMIC\ndef k(x: {operand}, y: {operand}, "
+    text += f"o: pypto.Tensor([D], pypto.{out})):\n    o[:] = {expression}\n"
+    x = torch.zeros(9, dtype=torch_dtype(dtype))
+    made = Batch().add(make_function(text, "k"), x, x, x.to(torch_dtype(out)))
+    lines = made.compilation.ascendc.splitlines()
+    return [line for line in lines if not line.lstrip().startswith("//")]
+
+
+@pytest.mark.parametrize("name", [s.name for s in (*UNARY, *BINARY)])
+def test_forms_are_one_operation(name: str) -> None:
+    """A method and an operator are the function."""
+    spec = registry.get(name)
+    dtype = next(d for d in ALL if d in spec.dtypes)
+    out = result(spec, dtype)
+    rest = "y" if spec in BINARY else ""
+    forms = [f"x.{name}({rest})"]
+    if spec in BINARY and spec.operator is not None:
+        forms.append(f"x {spec.operator} y")
+    elif spec.operator is not None:
+        forms.append(f"{spec.operator.removeprefix('unary ')}x")
+    want = ascend_c(f"pypto.{name}({', '.join(('x', rest)).rstrip(', ')})", dtype, out)
+    if spec.receiver is None:
+        for form in forms:
+            assert ascend_c(form, dtype, out) == want, form
 
 
 # --- in place, and elements ---
