@@ -56,6 +56,20 @@ def slices(n: int) -> str:
     return _kernel(lines, params)
 
 
+def stored_chain(n: int) -> str:
+    """Each third statement stores what the two before it, and all before these, have computed."""
+    lines = ["t = t * 1.5 + u", "u = pypto.exp(u - t)"]
+    body = [
+        lines[i % 3] if i % 3 < 2 else f"o[{i // 3 * 8} : {i // 3 * 8 + 8}, :] = t + u"
+        for i in range(n)
+    ]
+    params = (
+        "x: pypto.Tensor([8, 64], pypto.DT_FP32), "
+        f"o: pypto.Tensor([{8 * (n // 3 + 1)}, 64], pypto.DT_FP32)"
+    )
+    return _kernel(["t = x + 1", "u = x - 1", *body], params)
+
+
 def in_place(n: int) -> str:
     """Each statement reads a slice of the output that an earlier one wrote, and writes another."""
     lines = [
@@ -150,7 +164,7 @@ def unrolled(n: int) -> str:
 KINDS: dict[str, Callable[[int], str]] = {
     made.__name__: made
     for made in (
-        chain, live, distant, slices, in_place, loop, nested, loops, helpers, branches,
-        stored_branches, unrolled,
+        chain, live, distant, slices, stored_chain, in_place, loop, nested, loops, helpers,
+        branches, stored_branches, unrolled,
     )
 }  # fmt: skip

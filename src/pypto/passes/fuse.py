@@ -7,11 +7,13 @@ else into a new one. Elementwise work is pulled wherever it is needed; a value t
 computed under the mapping asked for (a reduction along another axis, memory overwritten since) is
 made by an earlier stage and handed over through global memory. So is one that too many reductions
 must precede where rows may be long: a stage takes such rows in chunks, in one pass per reduction,
-and each pass computes anew what the passes before it have computed.
+and each pass computes anew what the passes before it have computed. And so is one that a stage
+would compute again with much before it (``recompute``).
 """
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
@@ -30,6 +32,7 @@ from pypto.ir.tensor import (
 )
 from pypto.ops.lowering import REDUCE
 from pypto.passes.access import access_of, store_sizes
+from pypto.passes.recompute import Computed
 from pypto.passes.stage import Axis, Key, Mapped, Node, Stage
 from pypto.passes.touches import Scope, touch_of
 
@@ -37,6 +40,7 @@ __all__ = ["fuse"]
 
 _MAX_DEPTH = 6  # reductions one after another along rows that may need chunks
 _SHORT_ROW = 2048  # elements; rows up to here fit in on-chip memory whole
+_STORES = 4  # a stage with fewer stores also stores what later stages need of it
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,6 +98,8 @@ class _Fusion:
         }
         self.version: dict[Load, int] = {}  # stores to the load's memory before it
         self.stages: list[Stage] = []
+        self.writers: dict[Buffer, list[Stage]] = {}  # of each memory, in order
+        self.computed = Computed()
         self.handed: dict[Value, tuple[Load, Stage]] = {}  # through memory; who computes them
         self.spread: dict[Store, Value] = {}
         self.next_id = 1 + max((v.id for v in self.made), default=0)
@@ -114,13 +120,21 @@ class _Fusion:
     def _store(self, store: Store) -> None:
         if self.stages and self._try(store, self.stages[-1]):
             return
-        stage = Stage()
-        self.stages.append(stage)
+        stage = self._insert(len(self.stages))
         while not self._try(store, stage):
             pass  # each failure has handed one more value over through memory
 
-    def _try(self, store: Store, stage: Stage) -> bool:
-        """Pull ``store`` into ``stage``; False when it does not go (a new stage: try again)."""
+    def _insert(self, position: int) -> Stage:
+        """A new stage at ``position``."""
+        stage = Stage()
+        self.stages.insert(position, stage)
+        for order in range(position, len(self.stages)):
+            self.stages[order].order = order
+        return stage
+
+    def _try(self, store: Store, stage: Stage, *, shorten: bool = True) -> bool:
+        """Pull ``store`` into ``stage``; False when it does not go (a new stage: try again).
+        ``shorten``: values that it would compute again with much before them are loaded instead."""
         fresh = not stage.axes and not stage.nodes
         before = stage.mark()
         mapping = self._map_store(store, stage)
@@ -136,6 +150,14 @@ class _Fusion:
             if fresh:
                 self._hand_over(conflict.value, stage)
             return False
+        again = self.computed.again(stage, before.nodes, node) if shorten else []
+        if again:
+            stage.undo(before)
+            for value in again:
+                self._share(value, stage)
+            return self._try(store, stage)
+        self.computed.add(stage, before.nodes)
+        self.writers.setdefault(self.same[store.buffer], []).append(stage)
         return True
 
     def _map_store(self, store: Store, stage: Stage) -> Mapped | None:
@@ -152,7 +174,7 @@ class _Fusion:
             stage.guards = guards
             axes: Sequence[Axis] | None = stage.axes
         else:
-            axes = _fitting(stage, wanted) if stage.guards == guards else None
+            axes = stage.fitting(wanted) if stage.guards == guards else None
         if axes is None:
             return None
         mapping: list[Axis | None] = [None] * len(shape)
@@ -229,19 +251,15 @@ class _Fusion:
         """True when at ``stage`` the memory of ``load`` holds what the load must read."""
         if load not in self.version:
             return True  # handed over: written once
-        memory, seen = self.same[load.buffer], 0
-        for earlier in self.stages:
-            if earlier is stage:
-                break
-            seen += memory in earlier.written
-        return seen == self.version[load]
+        writers = self.writers.get(self.same[load.buffer], [])
+        return bisect_left(writers, stage.order, key=_order) == self.version[load]
 
     def _statement(self, value: Value, stage: Stage) -> Load | Compute:
         """What makes ``value`` at ``stage``: a load if an earlier stage has handed it over."""
         handed = self.handed.get(value)
         if handed is not None:
             load, producer = handed
-            if self.stages.index(producer) < self.stages.index(stage):
+            if producer.order < stage.order:
                 return load
         return self.made[value]
 
@@ -332,55 +350,51 @@ class _Fusion:
 
     # --- values that go through memory ---
 
+    def _share(self, value: Value, before: Stage) -> None:
+        """Store ``value`` where it is computed, for ``before`` and later stages to load."""
+        store, load = self._handing(value)
+        producer = self.computed.last[value]
+        room = len(producer.stores) < _STORES
+        if room and self._try(store, producer, shorten=False):
+            self.handed[value] = (load, producer)
+        else:
+            self._hand_over(value, before)
+
     def _hand_over(self, value: Value, before: Stage) -> None:
         """Compute ``value`` in a stage of its own that runs before ``before``."""
         statement = self.made[value]
-        position = self.stages.index(before)
+        position = before.order
         if isinstance(statement, Load):
             position = min(position, self._first_overwrite(statement))
-        whole = TensorType(value.type.dtype, value.type.shape)
-        buffer = Buffer(f"w{len(self.handed)}", whole, None, statement.span)
-        self.same[buffer] = buffer
-        stage = Stage()
-        self.stages.insert(position, stage)
-        region = Region(full_region(buffer).offsets, value.type.sizes)
-        store = Store(buffer, region, value, statement.span, None, value.type.shape)
-        tail, self.stages = self.stages[position + 1 :], self.stages[: position + 1]
-        while not self._try(store, stage):
+        store, load = self._handing(value)
+        stage = self._insert(position)
+        while not self._try(store, stage, shorten=False):
             pass
-        self.stages += tail
-        copy = Value(self._id(), value.type, value.name)
-        load = Load(copy, buffer, region, statement.span)
         self.handed[value] = (load, stage)
 
+    def _handing(self, value: Value) -> tuple[Store, Load]:
+        """A store of ``value`` into memory of its own, and a load from there."""
+        span = self.made[value].span
+        whole = TensorType(value.type.dtype, value.type.shape)
+        buffer = Buffer(f"w{len(self.handed)}", whole, None, span)
+        self.same[buffer] = buffer
+        region = Region(full_region(buffer).offsets, value.type.sizes)
+        store = Store(buffer, region, value, span, None, value.type.shape)
+        return store, Load(Value(self._id(), value.type, value.name), buffer, region, span)
+
     def _first_overwrite(self, load: Load) -> int:
-        memory, seen = self.same[load.buffer], 0
-        for position, stage in enumerate(self.stages):
-            seen += memory in stage.written
-            if seen > self.version.get(load, 0):
-                return position
-        return len(self.stages)
+        """The position of the stage that first writes the memory of ``load`` behind it."""
+        writers = self.writers.get(self.same[load.buffer], [])[self.version.get(load, 0) :]
+        return writers[0].order if writers else len(self.stages)
 
     def _id(self) -> int:
         self.next_id += 1
         return self.next_id
 
 
+def _order(stage: Stage) -> int:
+    return stage.order
+
+
 def _reduces(statement: Load | Compute) -> bool:
     return isinstance(statement, Compute) and statement.op in REDUCE
-
-
-def _fitting(stage: Stage, wanted: Sequence[Expr]) -> Sequence[Axis] | None:
-    """The axes of the domain that a store of sizes ``wanted`` runs over, if it fits the stage."""
-    sizes = [a.size for a in stage.axes]
-    if sizes == list(wanted):
-        return stage.axes
-    if stage.reduced is not None and sizes[:-1] == list(wanted):
-        return stage.axes[:-1]
-    if stage.reduced is None and sizes and sizes == list(wanted)[:-1]:
-        # A further inner axis: what is there already becomes one value per row. A single value
-        # has no row of its own: in a loop over the new axis it would be stored by every step, and
-        # by none when that axis is empty.
-        stage.axes = [*stage.axes, Axis(wanted[-1])]
-        return stage.axes
-    return None

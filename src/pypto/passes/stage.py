@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import TypeAlias
 
@@ -67,6 +68,7 @@ class Stage:
     """One tile space and what is computed in it, operands before users.
 
     ``guards``: sizes of 0 or 1 that are no axes of the space: with one of 0 there is nothing to do.
+    ``order``: its position among the stages.
     """
 
     axes: list[Axis] = field(default_factory=list)
@@ -78,6 +80,7 @@ class Stage:
     written: dict[Buffer, tuple[Store, Node]] = field(default_factory=dict)  # by memory
     loading: list[Node] = field(default_factory=list)
     strided: list[Node] = field(default_factory=list)  # of accesses whose neighbours lie apart
+    order: int = 0
 
     def add(self, node: Node) -> None:
         self.nodes.append(node)
@@ -108,6 +111,21 @@ class Stage:
         while len(self.stores) > mark.stores:
             self.stores.pop()
             self.written.popitem()
+
+    def fitting(self, wanted: Sequence[Expr]) -> Sequence[Axis] | None:
+        """The axes of the domain that a store of sizes ``wanted`` runs over, if it fits."""
+        sizes = [a.size for a in self.axes]
+        if sizes == list(wanted):
+            return self.axes
+        if self.reduced is not None and sizes[:-1] == list(wanted):
+            return self.axes[:-1]
+        if self.reduced is None and sizes and sizes == list(wanted)[:-1]:
+            # A further inner axis: what is there already becomes one value per row. A single
+            # value has no row of its own: in a loop over the new axis it would be stored by every
+            # step, and by none when that axis is empty.
+            self.axes = [*self.axes, Axis(wanted[-1])]
+            return self.axes
+        return None
 
     def accesses(self) -> list[tuple[Node, Load | Store]]:
         """Every load and store, with the node whose axes it has."""
