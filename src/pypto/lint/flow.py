@@ -54,7 +54,8 @@ class Frame:
 class Flow:
     """Follows one kernel. ``apply(flow, path, frame, site)`` changes the path's state.
 
-    ``flags``: the kind of resource that makes a loop run twice; ``sites``: the calls to apply.
+    ``flags``: the kind of resource that makes a loop run twice; ``sites``: the calls to apply;
+    ``scoped``: what is known of a variable is of no interest when its function has ended.
     """
 
     def __init__(
@@ -63,11 +64,14 @@ class Flow:
         apply: Callable[[Flow, Path, Frame, Site], None],
         flags: str,
         sites: Mapping[nodes.Call, Site] | None = None,
+        *,
+        scoped: bool = False,
     ) -> None:
         self.walk = walk
         self.apply = apply
         self.flags = flags
         self.given_up: set[Key] = set()
+        self.scoped = scoped
         self.sites = walk.sites if sites is None else sites
         self.relevant = _relevant(walk, self.sites)
         self.stack: list[Function] = []
@@ -112,10 +116,28 @@ class Flow:
         if site is None or site.kind == "Result":
             if target in self.relevant and target not in self.stack:
                 paths = self._body(self._frame(one, target, frame), paths)
+                if self.scoped:
+                    self._leave(target, paths)
         if site is not None:
             for path in paths:
                 self.apply(self, path, frame, site)
         return paths
+
+    def _leave(self, function: Function, paths: list[Path]) -> None:
+        """Forget the variables of ``function``, which has ended: paths that differ in them alone
+        are one again."""
+        assert function.body is not None
+        first, last = function.body.at, function.body.end
+        for path in paths:
+            gone = [
+                key
+                for key in path.state
+                if isinstance(key[1], tuple)
+                and key[1][0] == "variable"
+                and first <= key[1][2] <= last
+            ]
+            for key in gone:
+                del path.state[key]
 
     def _frame(self, one: Called, target: Function, frame: Frame) -> Frame:
         made = Frame(target, self._instance(one, target, frame), looping=frame.looping)

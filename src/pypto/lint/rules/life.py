@@ -210,7 +210,7 @@ def _done(walk: Context) -> None:
         if "__global__" not in kernel.marks:
             continue
         lives = _Lives(walk)
-        flow = Flow(walk, lives.apply, "tensor", sites)
+        flow = Flow(walk, lives.apply, "tensor", sites, scoped=True)
         flow.run(kernel)
         for at, (key, site, message, help) in lives.found.items():
             given_up = ("everything",) in flow.given_up or key in flow.given_up
