@@ -88,7 +88,10 @@ for _name, _spec in (("add", "add"), ("sub", "sub"), ("mul", "mul"), ("truediv",
     setattr(Ref, f"__r{_name}__", _operator(_spec, True))
 for _name in ("eq", "ne", "lt", "le", "gt", "ge"):
     setattr(Ref, f"__{_name}__", _operator(_name, False))
-for _name, _spec in (("floordiv", "floor_div"), ("mod", "remainder")):
+for _name, _spec in (
+    ("floordiv", "floor_div"), ("mod", "remainder"), ("and", "bitwise_and"), ("or", "bitwise_or"),
+    ("xor", "bitwise_xor"), ("lshift", "bitwise_left_shift"), ("rshift", "bitwise_right_shift"),
+):  # fmt: skip
     setattr(Ref, f"__{_name}__", _operator(_spec, False))
     setattr(Ref, f"__r{_name}__", _operator(_spec, True))
 Ref.__pow__ = _operator("pow", False)

@@ -63,6 +63,22 @@ _RENAMED = {
     "negative": "neg",
     "absolute": "abs",
     "fabs": "abs",
+    "clamp": "clip",
+    "floor_divide": "floor_div",
+    "leaky_relu": "lrelu",
+    "equal": "eq",
+    "not_equal": "ne",
+    "less": "lt",
+    "less_equal": "le",
+    "greater_equal": "ge",
+    "arcsin": "asin",
+    "arccos": "acos",
+    "arctan": "atan",
+    "arctan2": "atan2",
+    "left_shift": "bitwise_left_shift",
+    "right_shift": "bitwise_right_shift",
+    "fix": "trunc",
+    "rint": "round",
 }
 _MAKERS = frozenset(
     """

@@ -131,31 +131,34 @@ def _shift_by_tensor(build: Lowering, a: Value, amount: Value, left: bool) -> Va
     return build.view(build.cast(build.wrap(product, _WIDTH), I16), dtype)
 
 
-def _shift(name: str, left: bool, doc: str) -> OpSpec:
+def _shift(name: str, left: bool, operator: str, doc: str) -> OpSpec:
     return OpSpec(
         name, "bitwise", (OpParam("input", "operand"), OpParam("other", "operand")),
         frozenset({I16, U16}), _infer_shift, _lower_shift(left), f"torch.{name}(input, other)", doc,
+        operator=operator,
         notes=("By less than 0 or more than 15 places no bit is left, but copies of the sign.",),
     )  # fmt: skip
 
 
-def _bitwise(name: str, op: str, doc: str) -> OpSpec:
+def _bitwise(name: str, op: str, operator: str, doc: str) -> OpSpec:
     return OpSpec(
         name, "bitwise", (OpParam("input", "tensor"), OpParam("other", "operand")),
         INTEGERS | {BOOL}, _infer_bits, _lower_bits(op), f"torch.{name}(input, other)", doc,
+        operator=operator,
     )  # fmt: skip
 
 
 SPECS: tuple[OpSpec, ...] = (
-    _bitwise("bitwise_and", "and", "The bits that both have; broadcasts."),
-    _bitwise("bitwise_or", "or", "The bits that one has; broadcasts."),
-    _bitwise("bitwise_xor", "xor", "The bits that just one has; broadcasts."),
+    _bitwise("bitwise_and", "and", "&", "The bits that both have; broadcasts."),
+    _bitwise("bitwise_or", "or", "|", "The bits that one has; broadcasts."),
+    _bitwise("bitwise_xor", "xor", "^", "The bits that just one has; broadcasts."),
     OpSpec(
         "bitwise_not", "bitwise", (OpParam("input", "tensor"),), INTEGERS | {BOOL}, _infer_not,
         _lower_not, "torch.bitwise_not(input)", "Each bit inverted; of DT_BOOL, the negation.",
+        operator="unary ~",
     ),
-    _shift("bitwise_left_shift", True, "input * 2**other, wrapped; broadcasts."),
+    _shift("bitwise_left_shift", True, "<<", "input * 2**other, wrapped; broadcasts."),
     _shift(
-        "bitwise_right_shift", False, "input / 2**other, rounded down; broadcasts.",
+        "bitwise_right_shift", False, ">>", "input / 2**other, rounded down; broadcasts.",
     ),
 )  # fmt: skip
