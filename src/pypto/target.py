@@ -5,13 +5,13 @@ The instruction table is package data (``data/instructions.json``) and is read a
 
 from __future__ import annotations
 
-import difflib
 import functools
 from collections.abc import Mapping
 from types import MappingProxyType
 from typing import Any
 
 from pypto._record import Record
+from pypto._spelling import nearest
 from pypto.error import Diagnostic, FeKeyError, FeValueError
 from pypto.ir.dtype import DataType
 
@@ -139,9 +139,9 @@ class Target(Record):
         table = _table().instructions
         found = table.get(name)
         if found is None:
-            near = difflib.get_close_matches(name, table, 1)
+            near = nearest(name, table)
             message = f"{self.npu_arch} has no instruction '{name}'"
-            help = f"did you mean '{near[0]}'?" if near else None
+            help = f"did you mean '{near}'?" if near else None
             raise FeKeyError([Diagnostic(FeKeyError, "F00006", message, help=help)])
         return found
 
@@ -165,7 +165,7 @@ def canonical_name(soc_version: str) -> str:
     """
     name = soc_version.strip().lower() or DEFAULT
     if name not in _CUBE_CORES:
-        near = difflib.get_close_matches(name, _CUBE_CORES, 1)
+        near = nearest(name, _CUBE_CORES)
         raise FeValueError(
             [
                 Diagnostic(
@@ -174,7 +174,7 @@ def canonical_name(soc_version: str) -> str:
                     f"soc_version '{soc_version}' is not a chip that pypto compiles for",
                     expected=f"one of {', '.join(sorted(_CUBE_CORES))}",
                     got=repr(soc_version),
-                    help=f"did you mean '{near[0]}'?" if near else None,
+                    help=f"did you mean '{near}'?" if near else None,
                 )
             ]
         )

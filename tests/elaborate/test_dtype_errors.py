@@ -72,7 +72,6 @@ def test_the_proposed_cast(shop: Workshop, line: str, carets: str, help: str) ->
         ("y = pypto.abs(i + i)", "write pypto.maximum(x, -x), where x is i + i"),
         ("y = pypto.abs(l)",
          "write pypto.maximum(x, -x), where x is pypto.cast(l, pypto.DT_INT32)"),
-        ("y = pypto.cast(c, pypto.DT_BOOL)", None),
     ],
 )  # fmt: skip
 def test_the_way_to_a_dtype_that_is_taken(shop: Workshop, line: str, help: str | None) -> None:

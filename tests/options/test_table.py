@@ -234,7 +234,7 @@ def test_whole_messages() -> None:
         " type\n  expected  str\n  got       1 (int)"
     )
     with pytest.raises(FeValueError) as chip:
-        pypto.set_codegen_options(soc_version="ascend910_9332")
+        pypto.set_codegen_options(soc_version="ascend910_9329")
     assert "help: did you mean 'ascend910_9392'?" in str(chip.value)
     with pytest.raises(FeKeyError, match="options family 'codegen_option' does not exist"):
         _options.validate_families({"codegen_option": {}})

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 import enum
 import functools
 from collections.abc import Callable, Iterable, Mapping
@@ -11,6 +10,7 @@ from typing import Any, NoReturn, ParamSpec, TypeGuard
 from pypto import target
 from pypto._options.spec import Frozen, Option
 from pypto._options.table import FAMILIES, TILE_FAMILY
+from pypto._spelling import nearest
 from pypto.error import Diagnostic, FeKeyError, FeTypeError, FeValueError, PyptoWarning
 
 __all__ = ["by_keyword", "check_family", "check_value", "find_option", "thaw", "warn_not_yet"]
@@ -43,8 +43,8 @@ def find_option(name: str, known: Mapping[str, Option], prefix: str) -> Option:
     if option is None:
         from pypto._options.refuse import where
 
-        near = difflib.get_close_matches(str(name), known, 1)
-        help = f"did you mean '{near[0]}'?" if near else f"known keys: {', '.join(sorted(known))}"
+        near = nearest(str(name), known)
+        help = f"did you mean '{near}'?" if near else f"known keys: {', '.join(sorted(known))}"
         message = f"key: {prefix}{name} does not exist."
         help = where(str(name)) or help
         raise FeKeyError([Diagnostic(FeKeyError, "F00006", message, help=help)])
@@ -59,8 +59,8 @@ def check_family(family: str, values: object) -> dict[str, Frozen]:
     known = FAMILIES.get(family)
     if known is None or family == TILE_FAMILY:
         names = [name for name in FAMILIES if name != TILE_FAMILY]
-        near = difflib.get_close_matches(family, names, 1)
-        help = f"did you mean '{near[0]}'?" if near else f"families: {', '.join(names)}"
+        near = nearest(family, names)
+        help = f"did you mean '{near}'?" if near else f"families: {', '.join(names)}"
         message = f"options family '{family}' does not exist"
         raise FeKeyError([Diagnostic(FeKeyError, "F00006", message, help=help)])
     if values is None:
@@ -121,7 +121,7 @@ def _str(option: Option, value: object) -> Frozen:
     if not isinstance(value, str):
         _wrong_type(option, value)
     if option.choices and value not in option.choices:
-        near = difflib.get_close_matches(value, [c for c in option.choices if c], 1, 0.4)
+        near = nearest(value, [choice for choice in option.choices if choice])
         _out_of_range(option, value, f"one of {option.range_text}", near)
     if option.name == "soc_version":
         name = target.canonical_name(value)  # refuses an unknown chip
@@ -312,10 +312,10 @@ def _refuse_type(message: str, expected: str, value: object) -> NoReturn:
 
 
 def _out_of_range(
-    option: Option, value: object, expected: str, near: list[str] | None = None
+    option: Option, value: object, expected: str, near: str | None = None
 ) -> NoReturn:
     message = f"the value of option {option.shown_name} is not within the range"
-    help = f"did you mean '{near[0]}'?" if near else None
+    help = f"did you mean '{near}'?" if near else None
     raise FeValueError(
         [Diagnostic(FeValueError, "F00002", message, None, expected, repr(value), help)]
     )

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Iterable
 from typing import NoReturn
 
 from pypto._options.table import FAMILIES, TILE_FAMILY
+from pypto._spelling import nearest
 from pypto.error import Diagnostic, FeKeyError, FeTypeError
 
 __all__ = ["refuse_argument", "refuse_name", "refuse_positional", "refuse_type", "where"]
@@ -30,8 +30,8 @@ def where(name: str) -> str | None:
 def refuse_name(message: str, name: str, known: Iterable[str]) -> NoReturn:
     """FeKeyError with the nearest of the ``known`` names."""
     known = list(known)
-    near = difflib.get_close_matches(name, known, 1)
-    help = f"did you mean '{near[0]}'?" if near else f"known: {', '.join(known)}"
+    near = nearest(name, known)
+    help = f"did you mean '{near}'?" if near else f"known: {', '.join(known)}"
     raise FeKeyError([Diagnostic(FeKeyError, "F00006", message, help=help)])
 
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from pypto._spelling import nearest
 from pypto.error import FeValueError
 
 __all__ = ["flags", "named", "split"]
@@ -61,8 +62,6 @@ def _known() -> Mapping[str, Mapping[str, Any]]:
 
 
 def _unknown(name: str, known: Mapping[str, object]) -> str:
-    import difflib
-
-    near = difflib.get_close_matches(name, known, 1)
-    hint = f"; did you mean '{near[0]}'?" if near else f"; there are {', '.join(known)}"
+    near = nearest(name, known)
+    hint = f"; did you mean '{near}'?" if near else f"; there are {', '.join(known)}"
     return f"there is no assumption '{name}'{hint}"

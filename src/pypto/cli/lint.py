@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import argparse
-import difflib
 import os
 import sys
 import textwrap
 
 from pypto import target as chips
 from pypto._paths import reason
+from pypto._spelling import nearest
 from pypto.cli.files import opening_problem
 from pypto.error import PyptoError
 from pypto.lint import RULES, check
@@ -29,8 +29,8 @@ def lint_command(parsed: argparse.Namespace) -> int:
     disabled = [name for names in parsed.disable for name in names.replace(",", " ").split()]
     for name in disabled:
         if name not in RULES:
-            near = difflib.get_close_matches(name, RULES, 1)
-            advice = f"did you mean '{near[0]}'?" if near else "--rules lists them"
+            near = nearest(name, RULES)
+            advice = f"did you mean '{near}'?" if near else "--rules lists them"
             return _usage(f"there is no rule '{name}': {advice}")
     try:
         chip = chips.get(parsed.target)

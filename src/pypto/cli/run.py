@@ -15,6 +15,7 @@ from dataclasses import dataclass
 
 from pypto import _dump
 from pypto._paths import absolute, directory_problem
+from pypto._spelling import nearest
 from pypto.cli import INTERRUPTED
 from pypto.cli.files import check_text, opening_problem, read_stream
 from pypto.cli.frames import show_exception
@@ -131,10 +132,8 @@ def _read(arguments: Sequence[str]) -> _Plan:
 
 
 def _unknown(option: str) -> str:
-    import difflib
-
-    near = difflib.get_close_matches(option.partition("=")[0], _OPTIONS, 1)
-    advice = f"did you mean {near[0]}?" if near else "options of the program come after FILE"
+    near = nearest(option.partition("=")[0], _OPTIONS)
+    advice = f"did you mean {near}?" if near else "options of the program come after FILE"
     return f"{option} is no option of this command; {advice}"
 
 

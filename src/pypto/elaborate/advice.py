@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import ast
-import difflib
 import math
 from collections.abc import Iterable
 from types import FunctionType
 
+from pypto._spelling import nearest
 from pypto.ir.dtype import DataType
 from pypto.language import contract
 from pypto.ops import registry
@@ -20,8 +20,8 @@ __all__ = [
     "for_base",
     "for_function",
     "is_missing",
-    "near_name",
     "near_operation",
+    "renamed",
     "sizes_request",
     "value_request",
 ]
@@ -64,21 +64,21 @@ _RENAMED = {
     "absolute": "abs",
     "fabs": "abs",
     "clamp": "clip",
-    "floor_divide": "floor_div",
-    "leaky_relu": "lrelu",
     "equal": "eq",
     "not_equal": "ne",
     "less": "lt",
     "less_equal": "le",
     "greater_equal": "ge",
-    "arcsin": "asin",
-    "arccos": "acos",
-    "arctan": "atan",
-    "arctan2": "atan2",
+    "floor_divide": "floor_div",
+    "mod": "remainder",
     "left_shift": "bitwise_left_shift",
     "right_shift": "bitwise_right_shift",
+    "invert": "bitwise_not",
     "fix": "trunc",
     "rint": "round",
+    "sgn": "sign",
+    "leaky_relu": "lrelu",
+    **{f"arc{name}": f"a{name}" for name in ("sin", "cos", "tan", "tan2", "sinh", "cosh", "tanh")},
 }
 _MAKERS = frozenset(
     """
@@ -100,18 +100,7 @@ def is_missing(name: str) -> bool:
 
 def near_operation(name: str, others: Iterable[str] = ()) -> str | None:
     """The operation (or one of ``others``) that ``name`` is probably meant to be."""
-    return near_name(name, [*registry.names(), *others])
-
-
-def near_name(name: str, known: Iterable[str]) -> str | None:
-    """The one of ``known`` that ``name`` is probably meant to be, in upper or lower case."""
-    names = list(known)
-    near = [one for one in names if one.lower() == name.lower()]
-    near = near or difflib.get_close_matches(name, names, 1)
-    if not near:
-        lower = {one.lower(): one for one in names}
-        near = [lower[one] for one in difflib.get_close_matches(name.lower(), lower, 1)]
-    return near[0] if near else None
+    return nearest(name, [*registry.names(), *others])
 
 
 def for_attribute(name: str, text: str) -> str | None:
@@ -125,15 +114,25 @@ def for_function(name: str) -> str | None:
     name = name.rpartition(".")[2]
     operation = _RENAMED.get(name, name)
     if operation in registry.names():
-        spec = registry.get(operation)
-        needed = ", ".join(p.name for p in spec.params if p.default is REQUIRED)
-        return f"write pypto.{operation}({needed})"
+        return _use(operation)
     if name in _MAKERS:
         return (
             "make it outside and pass it as a parameter, or write pypto.tensor(shape, dtype) and "
             "fill it: t[:] = 0"
         )
     return None
+
+
+def renamed(name: str) -> str | None:
+    """What to write for a function of torch or NumPy whose operation has another name."""
+    operation = _RENAMED.get(name)
+    return None if operation is None else _use(operation)
+
+
+def _use(operation: str) -> str:
+    spec = registry.get(operation)
+    needed = ", ".join(p.name for p in spec.params if p.default is REQUIRED)
+    return f"write pypto.{operation}({needed})"
 
 
 def for_base(

@@ -6,6 +6,7 @@ import enum
 import sys
 import types
 
+from pypto._spelling import nearest
 from pypto.elaborate import advice
 from pypto.elaborate import values as v
 from pypto.elaborate.ancestors import super_attribute
@@ -99,7 +100,7 @@ def _readable(frame: Frame, owner: Known, name: str, span: Span) -> bool:
 def _near_attribute(value: object, name: str) -> str | None:
     if name in dir(value):  # a slot or annotation without a value
         return f"set '{name}' before the kernel is called, or pass the value as a parameter"
-    near = advice.near_name(name, dir(value))
+    near = nearest(name, dir(value))
     return f"did you mean '{near}'?" if near else None
 
 
@@ -137,10 +138,10 @@ def _own_attribute(frame: Frame, owner: Known, name: str, span: Span) -> Item:
             FeNotImplementedError, f"{shown}.{name} is not available in this version", span,
             help=advice.available(),
         )  # fmt: skip
-    near = advice.near_name(name, dir(owner.value))
+    near = nearest(name, dir(owner.value))
     help = f"did you mean '{shown}.{near}'?" if near else None
-    if package and not near:
-        help = advice.available()
+    if package:
+        help = advice.renamed(name) or help or advice.available()
     elif not near:
         known = getattr(owner.value, "__members__", getattr(owner.value, "__all__", ()))
         help = f"it has {', '.join(known)}" if known else None

@@ -9,7 +9,7 @@ from typing import Any
 
 import libcst as cst
 
-from pypto.elaborate import advice
+from pypto._spelling import nearest
 from pypto.elaborate import values as v
 from pypto.elaborate.arithmetic import binary, boolean, compare, truth, unary
 from pypto.elaborate.attributes import attribute
@@ -90,7 +90,7 @@ def _name(frame: Frame, node: cst.Name) -> Item:
         *frame.parsed.function.__globals__,
         *dir(builtins),
     }
-    near = advice.near_name(name, sorted(known))
+    near = nearest(name, sorted(known))
     help = f"did you mean '{near}'?" if near else "define it, or pass it as a parameter"
     if name in registry.names():
         help = f"did you mean 'pypto.{name}'?"

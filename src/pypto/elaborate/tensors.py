@@ -65,7 +65,7 @@ def tensor_attribute(frame: Frame, tensor: v.Tensor, name: str, span: Span) -> I
     if name in _OWN_METHODS or registry.method(name) is not None:
         return Method(tensor, name)
     text = tensor.name or "x"
-    help = advice.for_attribute(name, text)
+    help = advice.for_attribute(name, text) or advice.renamed(name)
     if name in ("numel", "nelement"):
         sizes = " * ".join(f"{text}.shape[{axis}]" for axis in range(tensor.type.rank))
         help = f"write {sizes}"

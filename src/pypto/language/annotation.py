@@ -7,12 +7,12 @@ definite about a tensor is refused when the annotation is written.
 
 from __future__ import annotations
 
-import difflib
 import enum
 import operator
 from typing import TYPE_CHECKING, Any, NoReturn, TypeAlias
 
 from pypto._record import Record
+from pypto._spelling import nearest
 from pypto.error import Diagnostic, FeError, FeNotImplementedError, FeTypeError, FeValueError
 from pypto.ir.dtype import DataType
 from pypto.language.status import StatusType, TileOpFormat
@@ -296,11 +296,11 @@ def _check_field(key: object) -> None:
     if key in _DEVICE_FIELDS:
         _refuse_device_field(str(key))
     if key not in _FIELDS:
-        near = difflib.get_close_matches(str(key), _FIELDS, 1)
+        near = nearest(str(key), _FIELDS)
         _refuse_value(
             f"a tensor annotation has no field {key!r}",
             expected=f"one of {', '.join(_FIELDS)}",
-            help=f"did you mean '{near[0]}'?" if near else None,
+            help=f"did you mean '{near}'?" if near else None,
         )
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pypto._spelling import nearest
 from pypto.ir.dtype import DataType
 
 __all__ = ["meant_dtype", "suggestion"]
@@ -43,10 +44,8 @@ def meant_dtype(value: object) -> DataType | None:
             known[dtype.torch_name] = dtype
     if name in known:
         return known[name]
-    import difflib
-
-    near = difflib.get_close_matches(name, known, 1)
-    return known[near[0]] if near else None
+    near = nearest(name, known)
+    return known[near] if near else None
 
 
 def suggestion(value: object) -> str | None:

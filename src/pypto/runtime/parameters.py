@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
 from pypto._record import Record
+from pypto._spelling import nearest
 from pypto.error import (
     Diagnostic,
     FeNotImplementedError,
@@ -285,13 +286,10 @@ def _refused(message: str, *, expected: str, got: str, help: str | None = None) 
 
 def _unknown(kernel: str, name: str, names: list[str], free: list[str]) -> Diagnostic:
     """``free`` are the parameters that the call gives no value."""
-    import difflib
-
-    near = [other for other in free if other.lower() == name.lower()]
-    near = near or difflib.get_close_matches(name, free, n=1)
+    near = nearest(name, free)
     return _refused(
         f"{kernel}() has no parameter {name!r}",
         expected=f"one of {', '.join(names)}" if names else "no arguments",
         got=f"{name}=...",
-        help=f"did you mean {near[0]!r}?" if near else None,
+        help=f"did you mean {near!r}?" if near else None,
     )

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import difflib
-
+from pypto._spelling import nearest
 from pypto.lint import nodes
 from pypto.lint.context import Context
 from pypto.lint.interface import CONSTANTS, FUNCTIONS, METHODS, NAMES_OF_TYPES
@@ -37,8 +36,8 @@ _ALL_METHODS = frozenset(name for names in METHODS.values() for name in names)
 
 
 def _near(name: str, known: set[str]) -> str:
-    found = difflib.get_close_matches(name, sorted(known), 1)
-    return f"did you mean '{found[0]}'?" if found else "declare it, or write it with other names"
+    found = nearest(name, sorted(known))
+    return f"did you mean '{found}'?" if found else "declare it, or write it with other names"
 
 
 def _call(walk: Context, found: nodes.Call) -> None:
