@@ -20,6 +20,7 @@ from pypto.ir.tensor import (
     Axes,
     Buffer,
     Compute,
+    Dump,
     For,
     If,
     Kernel,
@@ -146,12 +147,26 @@ class _Machine:
                 self._compute(statement)
             elif isinstance(statement, LoadScalar):
                 self._load_scalar(statement)
+            elif isinstance(statement, Dump):
+                self.printed += self._dump(statement)
             elif isinstance(statement, Print):
                 self.printed += self._text(statement)
             elif isinstance(statement, For):
                 self._for(statement)
             else:
                 self._if(statement)
+
+    def _dump(self, dump: Dump) -> str:
+        """As the twin writes it."""
+        data = self._region(dump.buffer, dump.region).data.flatten()
+        if not len(data):
+            return ""
+        count = min(len(data), 30 * 1024 // data.element_size())
+        write = "{:g}" if data.is_floating_point() else "{:d}"
+        shown = [write.format(element) for element in data[:count].tolist()]
+        lines = [" ".join(shown[at : at + 8]) for at in range(0, count, 8)]
+        head = f"DumpTensor desc={dump.span.line} count={count}"
+        return "\n".join([head, *lines, ""])
 
     def _text(self, statement: Print) -> str:
         parts = (p if isinstance(p, str) else self.scalar(p) for p in statement.parts)

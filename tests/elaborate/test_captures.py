@@ -280,7 +280,6 @@ REFUSED = {
     "t = x * weights": "add: 'other' must be a tensor or a number",
     "t = torch.zeros(2)": "a kernel cannot call torch.zeros: it would run once, while compiling",
     "logging.info('x')": "a kernel cannot call logging.info",
-    "print(x)": "printing a tensor is not available in this version",
     "t = int(weights)": "a kernel cannot use the captured value 'weights'",
     "t = Meta(3)": "a kernel cannot make objects of the class Meta",
     "t = clever + 1": "a kernel cannot use the captured value 'clever'",

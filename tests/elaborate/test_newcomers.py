@@ -43,7 +43,7 @@ MISTAKES = [
     "o[:] = str(x)",
     "o[:] = x + torch.zeros(8)",
     "o[:] = x * random.random()",
-    "print(x)",
+    "print(f'{x}')",
     # methods and attributes of torch's tensors
     "o[:] = x.half()",
     "o[:] = x.mean(-1)",

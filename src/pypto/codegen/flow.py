@@ -13,6 +13,7 @@ from pypto.ir.expr import Expr, Variable, apply, as_int, const, variables_of
 from pypto.ir.tensor import Buffer, Carried
 from pypto.ir.tile import (
     LoopRange,
+    PrintTensor,
     PrintText,
     Program,
     ReadScalar,
@@ -24,13 +25,17 @@ from pypto.ir.tile import (
     walk_nodes,
 )
 
-__all__ = ["FlowWriter", "variables_in"]
+__all__ = ["DUMP_BYTES", "FlowWriter", "variables_in"]
 
 _WAITS = {
     Wait.CORES: "SyncAll<true>();  // what follows reads what other cores have written",
     Wait.CORE: "PipeBarrier<PIPE_ALL>();  // what follows reads what this core has written",
     Wait.VECTOR: "PipeBarrier<PIPE_V>();",
 }
+
+
+DUMP_BYTES = 30 * 1024
+"""What one call of DumpTensor writes at most."""
 
 
 class FlowWriter:
@@ -117,6 +122,9 @@ class FlowWriter:
         elif isinstance(node, PrintText):
             self._emit("comment", source_line(node.span))
             self._print(node)
+        elif isinstance(node, PrintTensor):
+            self._emit("comment", source_line(node.span))
+            self._dump(node)
         else:
             self._emit("comment", source_line(node.span))
             self._read(node)
@@ -272,16 +280,44 @@ class FlowWriter:
             if part.kind == "bool":
                 number = f'({number}) ? "True" : "False"'
             numbers.append(number)
-        call = f"AscendC::printf({', '.join([c_string(text), *numbers])});"
-        if self.sharing:
-            self._emit("line", call)
+        self._by_one([f"AscendC::printf({', '.join([c_string(text), *numbers])});"])
+
+    def _by_one(self, lines: Iterable[str], condition: str = "") -> None:
+        """``lines`` where ``condition`` holds, of the core that prints."""
+        first = "" if self.sharing else "GetBlockIdx() == 0"
+        both = " && ".join(filter(None, (first, condition)))
+        if not both:
+            self._lines(lines)
             return
-        self._open("branch", "GetBlockIdx() == 0")
-        self._emit("line", call)
+        self._open("branch", both)
+        self._lines(lines)
         self._close()
 
+    def _dump(self, node: PrintTensor) -> None:
+        """As many elements as a call of DumpTensor writes."""
+        member = self._member(node.buffer)
+        dtype = node.buffer.type.dtype
+        lines = []
+        if node.written:
+            line = "CacheLine::ENTIRE_DATA_CACHE, DcciDst::CACHELINE_OUT"
+            lines.append(f"DataCacheCleanAndInvalid<{dtype.cpp}, {line}>({member});")
+        most = DUMP_BYTES // dtype.bytes
+        known = as_int(node.count)
+        count = self.scalars.text(apply("min", node.count, most), "count")
+        if known is None:
+            count = f"static_cast<uint32_t>({_bare(count)})"
+        offset = _bare(self.scalars.text(node.offset, "offset"))
+        lines.append(f"DumpTensor({member}[{offset}], {node.span.line}, {count});")
+        holds = "" if known is not None else f"{self.scalars.text(node.count, 'count')} > 0"
+        if known != 0:
+            self._by_one(lines, holds)
+
+    def _member(self, buffer: Buffer) -> str:
+        """The global tensor through which the function itself reads ``buffer``."""
+        return self.read.setdefault(buffer, f"{self.shared.tensors[buffer]}Scalars")
+
     def _read(self, read: ReadScalar) -> None:
-        member = self.read.setdefault(read.buffer, f"{self.shared.tensors[read.buffer]}Scalars")
+        member = self._member(read.buffer)
         offset = _bare(self.scalars.text(read.offset, "offset"))
         if read.written:
             line = "CacheLine::SINGLE_CACHE_LINE, DcciDst::CACHELINE_OUT"

@@ -11,7 +11,16 @@ from pypto.codegen.plan import Globals, PlanWriter
 from pypto.codegen.values import host_expression
 from pypto.codegen.views import Statement, WrapperView
 from pypto.ir.expr import Apply, Expr, Symbol, const, product_of, symbols_of
-from pypto.ir.tile import Plan, PrintText, Program, ReadScalar, TileLoop, TileStage, walk_nodes
+from pypto.ir.tile import (
+    Plan,
+    PrintTensor,
+    PrintText,
+    Program,
+    ReadScalar,
+    TileLoop,
+    TileStage,
+    walk_nodes,
+)
 
 __all__ = ["CallInputs", "LaunchWriter"]
 
@@ -55,7 +64,8 @@ class LaunchWriter:
         exprs += self.program.workspace.values()
         for stage in self.program.stages:
             exprs += [stage.elements, *(plan.bound for plan in stage.plans)]
-        if any(isinstance(node, TileLoop | ReadScalar) for node in walk_nodes(self.program.body)):
+        nodes = walk_nodes(self.program.body)
+        if any(isinstance(node, TileLoop | ReadScalar | PrintTensor) for node in nodes):
             # What is touched may depend on more than sizes: how large a tensor is must be known.
             used = [p.buffer for p in self.program.params if p.buffer and (p.read or p.written)]
             exprs += [size for buffer in used for size in buffer.type.shape]
@@ -79,6 +89,10 @@ class LaunchWriter:
             else:
                 ints.append(("scalar", symbol.param))
         return CallInputs(tuple(ints), tuple(floats)), names
+
+    def _prints(self) -> bool:
+        nodes = walk_nodes(self.program.body)
+        return any(isinstance(node, PrintText | PrintTensor) for node in nodes)
 
     def _wrapper(self, host: dict[Symbol, str]) -> WrapperView:
         def text(expr: Expr) -> str:
@@ -110,7 +124,7 @@ class LaunchWriter:
             namespace=f"pypto_{self.name}",
             source=f"{self.name}.cpp",
             kernel=self.name,
-            prints=any(isinstance(node, PrintText) for node in walk_nodes(self.program.body)),
+            prints=self._prints(),
             kind="PYPTO_VECTOR" if self.program.kind == "__vector__" else "PYPTO_MIX_0_1",
             pointers=tuple(self.pointers),
             bytes=tuple(self._argument_bytes(host)),

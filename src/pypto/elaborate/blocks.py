@@ -18,6 +18,7 @@ from pypto.ir.ranges import Ranges
 from pypto.ir.tensor import (
     Buffer,
     Carried,
+    Dump,
     For,
     If,
     LoadScalar,
@@ -161,7 +162,7 @@ class OpenIf:
     closed: int = 0
 
 
-Draft: TypeAlias = Simple | LoadScalar | Print | OpenFor | OpenIf
+Draft: TypeAlias = Simple | LoadScalar | Print | Dump | OpenFor | OpenIf
 
 
 def finish(block: Block, same: Equal | None = None) -> tuple[Statement, ...]:

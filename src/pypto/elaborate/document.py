@@ -41,7 +41,7 @@ Built-ins that run while compiling: `abs`, `all`, `any`, `ascii`, `bin`, `bool`,
 `functools.partial`, `functools.reduce`, `finfo` and `iinfo` of torch and NumPy. `abs`, `min`,
 `max`, `sum`, `any`, `all`, `divmod`, `int`, `float` and `bool` also take run-time numbers. `print`
 shows values that are known while compiling, once for each compilation; a text with run-time numbers
-is printed by the running kernel.
+or tensors is printed by the running kernel.
 
 Helpers are functions and lambdas with Python source, nested ones, methods, properties, class and
 static methods of objects and classes from outside, and what `functools.partial` or

@@ -14,6 +14,7 @@ from pypto.ir.sizes import Sizes
 from pypto.ir.tensor import (
     Carried,
     Compute,
+    Dump,
     Load,
     LoadScalar,
     Merge,
@@ -54,12 +55,16 @@ class Equal:
     def merge(self, one: Merge) -> Merge:
         return replace(one, then=self.expr(one.then), other=self.expr(one.other))
 
-    def simple(self, statement: Simple | LoadScalar | Print) -> Simple | LoadScalar | Print:
+    def simple(
+        self, statement: Simple | LoadScalar | Print | Dump
+    ) -> Simple | LoadScalar | Print | Dump:
         if self.sizes is None:
             return statement
         if isinstance(statement, Print):
             parts = (p if isinstance(p, str) else self.expr(p) for p in statement.parts)
             return replace(statement, parts=tuple(parts))
+        if isinstance(statement, Dump):
+            return replace(statement, region=self._region(statement.region))
         if isinstance(statement, Load):
             region = self._region(statement.region)
             return replace(statement, result=self._made(statement.result), region=region)

@@ -1,4 +1,5 @@
-"""F-strings and ``print``: while a kernel is compiled, of run-time numbers on the device."""
+"""F-strings and ``print``: while a kernel is compiled; of run-time numbers and tensors on the
+device."""
 
 from __future__ import annotations
 
@@ -10,10 +11,13 @@ from pypto.elaborate.diagnostics import refuse
 from pypto.elaborate.machine import Argument, Frame
 from pypto.elaborate.mutation import parts_of
 from pypto.elaborate.scalars import number
-from pypto.elaborate.values import Item, Known, Scalar, is_tensor
+from pypto.elaborate.tensors import check_written, part_of_buffer
+from pypto.elaborate.values import Item, Known, Part, Scalar, is_tensor
+from pypto.elaborate.views import linear
 from pypto.error import FeNotImplementedError, FeTypeError, Span
-from pypto.ir.expr import Expr, symbols_of, variables_of
-from pypto.ir.tensor import Print
+from pypto.ir.dtype import stored_dtypes
+from pypto.ir.expr import Expr, as_int, symbols_of, variables_of
+from pypto.ir.tensor import Buffer, Dump, Print, root
 
 __all__ = ["formatted", "joined_text", "print_values", "runs", "value_with_text"]
 
@@ -52,7 +56,8 @@ def _has_plain_text(value: object) -> bool:
 def print_values(
     frame: Frame, positional: list[Argument], keyword: dict[str, Argument], span: Span
 ) -> Item:
-    """``print(...)``: of known values once for each compilation, of others on the device."""
+    """``print(...)``: of known values once for each compilation, of others on the device. The
+    elements of tensors follow the text, which has their types."""
     options = {"sep": " ", "end": "\n"}
     for key, (item, place) in keyword.items():
         if key not in options:
@@ -65,14 +70,19 @@ def print_values(
             refuse(FeTypeError, f"'{key}' of print is a string", place)
         options[key] = options[key] if value is None else value
     parts: list[str | Expr] = []
+    tensors: list[Part] = []
     for at, (item, place) in enumerate(positional):
         parts += [options["sep"]] * (at > 0)
-        parts += text_of(frame, item, place, str, "print")
+        parts += text_of(frame, item, place, str, "print", tensors)
     joined = joined_text([*parts, options["end"]])
-    if all(isinstance(part, str) for part in joined):
+    builder = frame.context.builder
+    if not tensors and all(isinstance(part, str) for part in joined):
         frame.context.printed.append("".join(map(str, joined)))
-    else:
-        frame.context.builder.append(Print(joined, span))
+        return Known(None)
+    if joined:
+        builder.append(Print(joined, span))
+    for part in tensors:
+        builder.append(Dump(part.buffer, part.region, span))
     return Known(None)
 
 
@@ -89,25 +99,55 @@ def joined_text(parts: Iterable[str | Expr]) -> tuple[str | Expr, ...]:
 
 
 def text_of(
-    frame: Frame, item: Item, span: Span, shown: Callable[[Any], str], purpose: str
+    frame: Frame,
+    item: Item,
+    span: Span,
+    shown: Callable[[Any], str],
+    purpose: str,
+    tensors: list[Part] | None = None,
 ) -> list[str | Expr]:
-    """What ``shown`` (``str`` or ``repr``) gives for ``item``; run-time numbers stay numbers."""
+    """What ``shown`` (``str`` or ``repr``) gives for ``item``; run-time numbers stay numbers, and
+    tensors are their types and go to ``tensors`` (None: there is no text of one)."""
     if isinstance(item, v.Text):
         return [*item.parts]
     if isinstance(item, Scalar):
         return [item.expr]
-    if is_tensor(item) and purpose != "print":
+    if is_tensor(item) and tensors is None:
         frame.python(item, span, purpose)
-    if is_tensor(item):
-        refuse(
-            FeNotImplementedError, "printing a tensor is not available in this version", span,
-            got=v.describe(item),
-            help="print its elements: x[i, j]; or write it into a tensor parameter and print that "
-            "after the call",
-        )  # fmt: skip
+    elif is_tensor(item):
+        assert tensors is not None
+        tensors.append(_in_one_piece(frame, item, span))
+        found: list[str | Expr] = [f"{item.type.dtype.short}["]
+        for at, size in enumerate(item.type.sizes):
+            found += [", "] * (at > 0)
+            found.append(size if as_int(size) is None else str(size))
+        return [*found, "]"]
     if isinstance(item, v.Sequence | v.Mapping) and runs(item):
-        return _listed(frame, item, span, purpose)
+        return _listed(frame, item, span, purpose, tensors)
     return [shown(value_with_text(frame, item, span, purpose))]
+
+
+def _in_one_piece(frame: Frame, tensor: v.Tensor, span: Span) -> Part:
+    """``tensor`` in memory, row by row without gaps: a part that has some is copied."""
+    if tensor.type.dtype not in stored_dtypes:
+        refuse(
+            FeNotImplementedError, f"the device cannot print a tensor of {tensor.type.dtype}", span,
+            expected=f"one of {', '.join(str(d) for d in sorted(stored_dtypes))}",
+            help="pass its bytes as DT_UINT8, and print those",
+        )  # fmt: skip
+    builder = frame.context.builder
+    if isinstance(tensor, Buffer | Part):
+        check_written(frame, tensor, span)
+    part = part_of_buffer(frame, tensor, span)
+    if linear(part) is None:
+        part = builder.kept(builder.load_part(part, span), span)
+    if linear(part) is None:
+        refuse(
+            FeNotImplementedError, "a tensor whose rows are valid in part cannot be printed", span,
+            got=v.describe(tensor), help="print its rows one by one: t[i]",
+        )  # fmt: skip
+    builder.read.add(root(part.buffer))
+    return part
 
 
 def runs(item: Item) -> bool:
@@ -116,16 +156,20 @@ def runs(item: Item) -> bool:
 
 
 def _listed(
-    frame: Frame, item: v.Sequence | v.Mapping, span: Span, purpose: str
+    frame: Frame,
+    item: v.Sequence | v.Mapping,
+    span: Span,
+    purpose: str,
+    tensors: list[Part] | None,
 ) -> list[str | Expr]:
     """A list, tuple or dict as Python writes it."""
     if isinstance(item, v.Mapping):
         texts = [
-            [f"{key!r}: ", *text_of(frame, part, span, repr, purpose)]
+            [f"{key!r}: ", *text_of(frame, part, span, repr, purpose, tensors)]
             for key, part in item.items.items()
         ]
     else:
-        texts = [text_of(frame, part, span, repr, purpose) for part in item.items]
+        texts = [text_of(frame, part, span, repr, purpose, tensors) for part in item.items]
     ends = "{}" if isinstance(item, v.Mapping) else "[]" if item.mutable else "()"
     last = ",)" if ends == "()" and len(texts) == 1 else ends[1]
     found: list[str | Expr] = [ends[0]]

@@ -26,7 +26,7 @@ from pypto.ir.tensor import Buffer, Region, TensorType
 from pypto.language import builtin
 from pypto.language.builtin import Builtin
 
-__all__ = ["METHODS", "SIGNATURES", "call_view", "call_view_method"]
+__all__ = ["METHODS", "SIGNATURES", "call_view", "call_view_method", "linear"]
 
 Argument = tuple[Item, Span]
 Given = dict[str, Argument]
@@ -282,7 +282,7 @@ def _reshape(frame: Frame, given: Given, span: Span, name: str | None) -> Item:
         )  # fmt: skip
     builder = frame.context.builder
     part = part_of_buffer(frame, tensor, span)
-    offset = _linear(part)
+    offset = linear(part)
     if offset is None or not builder.block.loop.sees(offset) or part.type.valid is not None:
         check_written(frame, part, span)
         part = builder.kept(builder.load_part(part, span), span)
@@ -316,7 +316,7 @@ def _new_shape(frame: Frame, tensor: v.Tensor, shape: list[Expr], span: Span) ->
     return shape
 
 
-def _linear(part: Part) -> Expr | None:
+def linear(part: Part) -> Expr | None:
     """The element that ``part`` starts at, where it lies in one piece; else None."""
     kept = [axis for axis in part.axes if axis is not None]
     sizes, shape = part.region.sizes, part.buffer.type.shape

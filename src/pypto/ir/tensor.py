@@ -24,6 +24,7 @@ __all__ = [
     "Buffer",
     "Carried",
     "Compute",
+    "Dump",
     "For",
     "If",
     "Kernel",
@@ -196,6 +197,16 @@ class Print:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
+class Dump:
+    """Write the elements of ``region`` of ``buffer``, which lie in one piece, to the standard
+    output of the process."""
+
+    buffer: Buffer
+    region: Region
+    span: Span
+
+
+@dataclass(frozen=True, slots=True, eq=False)
 class Compute:
     """``result`` = operation ``op`` of the registry applied to ``args``.
 
@@ -278,7 +289,7 @@ class If:
 
 
 Simple: TypeAlias = Load | Store | Compute
-Statement: TypeAlias = Simple | LoadScalar | Print | For | If
+Statement: TypeAlias = Simple | LoadScalar | Print | Dump | For | If
 
 
 def walk(body: tuple[Statement, ...]) -> Iterator[Statement]:
@@ -301,7 +312,7 @@ def along(sizes: Shape, axes: Axes | None, rank: int) -> Shape:
 
 def scalars_of(statement: Statement) -> Iterator[Expr]:
     """Every scalar expression that ``statement`` itself holds, without the lists in it."""
-    if isinstance(statement, Load | Store):
+    if isinstance(statement, Load | Store | Dump):
         yield from (*statement.region.offsets, *statement.region.sizes)
     elif isinstance(statement, LoadScalar):
         yield from statement.index

@@ -11,6 +11,7 @@ from pypto.ir.tensor import (
     Buffer,
     Carried,
     Compute,
+    Dump,
     For,
     If,
     Kernel,
@@ -99,13 +100,15 @@ def _region(buffer: Buffer, region: Region, axes: Axes | None) -> str:
     return text
 
 
-def _statement(statement: Load | Store | LoadScalar | Print | Compute) -> str:
+def _statement(statement: Load | Store | LoadScalar | Print | Dump | Compute) -> str:
     if isinstance(statement, Load):
         text = _region(statement.buffer, statement.region, statement.axes)
         return f"{statement.result} = load {text}"
     if isinstance(statement, Store):
         text = _region(statement.buffer, statement.region, statement.axes)
         return f"store {text}, {statement.value}"
+    if isinstance(statement, Dump):
+        return f"print {_region(statement.buffer, statement.region, None)}"
     if isinstance(statement, Print):
         return f"print {printed_parts(statement.parts)}"
     if isinstance(statement, LoadScalar):

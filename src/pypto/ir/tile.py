@@ -30,6 +30,7 @@ __all__ = [
     "LoopRange",
     "Phase",
     "Plan",
+    "PrintTensor",
     "PrintText",
     "Program",
     "ReadScalar",
@@ -385,7 +386,21 @@ class PrintText:
     span: Span
 
 
-TileNode: TypeAlias = TileStage | TileLoop | TileBranch | ReadScalar | PrintText | Wait
+@dataclass(frozen=True, slots=True, eq=False)
+class PrintTensor:
+    """``count`` elements of ``buffer``'s memory from ``offset`` on, by the core that prints texts.
+    ``written``: the kernel writes that memory."""
+
+    buffer: Buffer
+    offset: Expr
+    count: Expr
+    written: bool
+    span: Span
+
+
+TileNode: TypeAlias = (
+    TileStage | TileLoop | TileBranch | ReadScalar | PrintText | PrintTensor | Wait
+)
 
 
 def walk_nodes(body: tuple[TileNode, ...]) -> Iterator[TileNode]:

@@ -14,6 +14,7 @@ from pypto.ir.tile import (
     Instr,
     Local,
     Plan,
+    PrintTensor,
     PrintText,
     Program,
     Space,
@@ -58,6 +59,9 @@ def _nodes(nodes: Sequence[TileNode], numbers: Mapping[TileStage, int], indent: 
             for one in node.scalars:
                 out.append(f"{indent}  carry {one.inner} = {one.initial}, then {one.next}")
             out += _nodes(node.body, numbers, indent + "  ")
+        elif isinstance(node, PrintTensor):
+            text = f"print {node.count} elements of {node.buffer.name}[{node.offset}]"
+            out.append(f"{indent}S     {text}  @{node.span.relative}")
         elif isinstance(node, PrintText):
             text = f"print {printed_parts(node.parts)}  @{node.span.relative}"
             out.append(f"{indent}S     {text}")

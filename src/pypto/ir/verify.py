@@ -16,6 +16,7 @@ from pypto.ir.tensor import (
     Axes,
     Buffer,
     Compute,
+    Dump,
     For,
     If,
     Kernel,
@@ -78,6 +79,9 @@ class _TensorCheck:
                 self._store(statement)
             elif isinstance(statement, LoadScalar):
                 self._load_scalar(statement)
+            elif isinstance(statement, Dump):
+                self._region(statement.buffer, statement.region, None, 0, statement.span)
+                self._readable(statement.buffer, statement.span)
             elif isinstance(statement, Print):
                 for expr in scalars_of(statement):
                     self._scalar(expr, statement.span)
@@ -135,12 +139,15 @@ class _TensorCheck:
 
     def _load(self, load: Load) -> None:
         self._region(load.buffer, load.region, load.axes, load.result.type.rank, load.span)
-        if root(load.buffer).param is None and root(load.buffer) not in self.written:
-            _defect(f"{load.buffer} is read before it is written", load.span)
+        self._readable(load.buffer, load.span)
         sizes = along(load.region.sizes, load.axes, load.result.type.rank)
         if load.result.type.dtype != load.buffer.type.dtype or load.result.type.sizes != sizes:
             _defect(f"{load.result} is not of its region's type", load.span)
         self._define(load.result, load.span)
+
+    def _readable(self, buffer: Buffer, span: Span) -> None:
+        if root(buffer).param is None and root(buffer) not in self.written:
+            _defect(f"{buffer} is read before it is written", span)
 
     def _load_scalar(self, load: LoadScalar) -> None:
         if load.buffer not in self.buffers:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pypto.ir.expr import Expr, apply, const, product_of
 from pypto.ir.tensor import Buffer, Load, Shape, Store, along
 
-__all__ = ["Access", "access_of", "row_strides", "store_sizes"]
+__all__ = ["Access", "access_of", "offset_of", "row_strides", "store_sizes"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,12 +25,18 @@ def row_strides(buffer: Buffer) -> Shape:
     return tuple(product_of(shape[axis + 1 :]) for axis in range(len(shape)))
 
 
+def offset_of(buffer: Buffer, index: Shape) -> Expr:
+    """Where the element of ``buffer`` at ``index`` lies in its memory."""
+    offset = buffer.offset
+    for start, stride in zip(index, row_strides(buffer), strict=True):
+        offset = apply("add", offset, apply("mul", start, stride))
+    return offset
+
+
 def access_of(statement: Load | Store) -> Access:
     """How ``statement`` walks memory. A store has the axes of :func:`store_sizes`."""
     strides = row_strides(statement.buffer)
-    offset = statement.buffer.offset
-    for start, stride in zip(statement.region.offsets, strides, strict=True):
-        offset = apply("add", offset, apply("mul", start, stride))
+    offset = offset_of(statement.buffer, statement.region.offsets)
     axes = statement.axes
     if axes is not None:
         return Access(offset, tuple(const(0) if a is None else strides[a] for a in axes))

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field, replace
 from pypto.ir.expr import Expr, Variable, const, variables_of
 from pypto.ir.tensor import (
     Buffer,
+    Dump,
     For,
     If,
     Kernel,
@@ -32,7 +33,7 @@ def written_in(body: tuple[Statement, ...], same: Mapping[Buffer, Buffer]) -> se
 
 def read_in(body: tuple[Statement, ...], same: Mapping[Buffer, Buffer]) -> set[Buffer]:
     """Memory that ``body`` or what is in it reads."""
-    return {same[s.buffer] for s in walk(body) if isinstance(s, Load | LoadScalar)}
+    return {same[s.buffer] for s in walk(body) if isinstance(s, Load | LoadScalar | Dump)}
 
 
 def _writes_nothing(store: Store) -> bool:
@@ -88,6 +89,8 @@ class _Backward:
             if statement.result not in self.used:
                 return None
             self._read(self.same[statement.buffer], overwritten)
+        elif isinstance(statement, Dump):
+            self._read(self.same[statement.buffer], overwritten)
         elif isinstance(statement, Print):
             pass
         elif statement.result not in self.live:
@@ -96,7 +99,7 @@ class _Backward:
             self._read(self.same[statement.buffer], overwritten)
         else:
             self.live.update(a for a in statement.args if isinstance(a, Value))
-        if isinstance(statement, Load | Store | LoadScalar):
+        if isinstance(statement, Load | Store | LoadScalar | Dump):
             self._mention((*statement.buffer.type.shape, statement.buffer.offset))
         self._mention(scalars_of(statement))
         return statement
@@ -137,6 +140,6 @@ class _Backward:
 
 
 def _mentioned(buffers: tuple[Buffer, ...], body: tuple[Statement, ...]) -> tuple[Buffer, ...]:
-    used = {s.buffer for s in walk(body) if isinstance(s, Load | Store | LoadScalar)}
+    used = {s.buffer for s in walk(body) if isinstance(s, Load | Store | LoadScalar | Dump)}
     bases = {root(b) for b in used}
     return tuple(b for b in buffers if b in used or b in bases)

@@ -16,6 +16,7 @@ from pypto.ir.sizes import Sizes
 from pypto.ir.tensor import (
     Buffer,
     Compute,
+    Dump,
     For,
     If,
     Kernel,
@@ -109,7 +110,7 @@ class _Interchange:
             except Mixed:
                 continue
             outside = {
-                self.same[s.buffer] for s in rest if isinstance(s, Load | LoadScalar | Store)
+                self.same[s.buffer] for s in rest if isinstance(s, Load | LoadScalar | Store | Dump)
             }
             strips = _Strips(self.kernel, axes, length, self.same, outside)
             loop = strips.loop(part)
@@ -203,7 +204,7 @@ class _Strips:
             then = tuple(map(self._statement, statement.then))
             other = tuple(map(self._statement, statement.other))
             return replace(statement, then=then, other=other)
-        if isinstance(statement, LoadScalar | Print):
+        if isinstance(statement, LoadScalar | Print | Dump):
             return statement
         if isinstance(statement, Compute):
             args = tuple(map(self._operand, statement.args))

@@ -19,7 +19,7 @@ from pypto.ir.tile import Area, Copy, Kind, Plan, Slot
 from pypto.passes.access import access_of
 from pypto.passes.draft import Draft
 from pypto.passes.memory import Keeping, round_up
-from pypto.passes.schedule import Branch, Item, Loop, Part, Read
+from pypto.passes.schedule import Branch, Item, Loop, Part, Read, Shown
 
 __all__ = ["NotKept", "check_kept", "keep", "row_granule"]
 
@@ -68,7 +68,7 @@ def _collect(items: list[Item], depth: int, uses: dict[Buffer, _Use]) -> None:
                 use = uses.setdefault(root(access.buffer), _Use())
                 use.depth = max(use.depth, depth)
                 use.able = use.able and _from_start(access)
-        elif isinstance(item, Read):
+        elif isinstance(item, Read | Shown):
             # The scalar unit reads elements from global memory.
             uses.setdefault(item.touch.memory, _Use()).able = False
         elif isinstance(item, Loop):

@@ -16,6 +16,7 @@ from pypto.ir.expr import as_int, const
 from pypto.ir.tensor import (
     Buffer,
     Compute,
+    Dump,
     For,
     If,
     Kernel,
@@ -116,7 +117,7 @@ class _Localize:
                     self.block(statement.other, locals_),
                 )
                 out.append(replace(statement, then=then, other=other))
-            elif isinstance(statement, LoadScalar | Print):
+            elif isinstance(statement, LoadScalar | Print | Dump):
                 out.append(statement)
             else:
                 for value in _used(statement):

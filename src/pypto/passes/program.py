@@ -10,12 +10,13 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 
-from pypto.ir.expr import Expr, apply, product_of
-from pypto.ir.tensor import Buffer, For, Print, root
+from pypto.ir.expr import Expr, product_of
+from pypto.ir.tensor import Buffer, Dump, For, Print, root
 from pypto.ir.tile import (
     Area,
     LoopRange,
     Plan,
+    PrintTensor,
     PrintText,
     ReadScalar,
     Shared,
@@ -26,10 +27,10 @@ from pypto.ir.tile import (
     Wait,
     walk_nodes,
 )
-from pypto.passes.access import row_strides
+from pypto.passes.access import offset_of
 from pypto.passes.memory import NOTHING, Keeping
 from pypto.passes.plan import Terms, launch_bound, plan_stage
-from pypto.passes.schedule import Branch, Item, Loop, Part, Read
+from pypto.passes.schedule import Branch, Item, Loop, Part, Read, Shown
 from pypto.passes.stage import Stage
 
 __all__ = ["Planned", "Planner"]
@@ -84,6 +85,8 @@ class Planner:
             return item
         if isinstance(item, Print):
             return PrintText(item.parts, item.span)
+        if isinstance(item, Shown):
+            return self._shown(item.dump, item.touch.memory in self.written)
         if isinstance(item, Part):
             terms = replace(
                 self.terms, unit=self.units[item.stage], budget=budget, keeping=self.keeping
@@ -114,12 +117,14 @@ class Planner:
 
     def _read(self, item: Read) -> ReadScalar:
         load = item.load
-        strides = row_strides(load.buffer)
-        offset = load.buffer.offset
-        for index, stride in zip(load.index, strides, strict=True):
-            offset = apply("add", offset, apply("mul", index, stride))
+        offset = offset_of(load.buffer, load.index)
         memory = root(load.buffer)
         return ReadScalar(load.result, memory, offset, item.touch.memory in self.written, load.span)
+
+    def _shown(self, dump: Dump, written: bool) -> PrintTensor:
+        offset = offset_of(dump.buffer, dump.region.offsets)
+        count = product_of(dump.region.sizes)
+        return PrintTensor(root(dump.buffer), offset, count, written, dump.span)
 
 
 def _range(loop: For) -> LoopRange:

@@ -14,7 +14,18 @@ from typing import TypeAlias
 from pypto.ir.expr import variables_of
 from pypto.ir.ranges import Ranges
 from pypto.ir.sizes import Sizes
-from pypto.ir.tensor import Buffer, For, If, Kernel, LoadScalar, Print, Simple, Statement, root
+from pypto.ir.tensor import (
+    Buffer,
+    Dump,
+    For,
+    If,
+    Kernel,
+    LoadScalar,
+    Print,
+    Simple,
+    Statement,
+    root,
+)
 from pypto.ir.tile import Wait
 from pypto.passes.boxes import Touched
 from pypto.passes.fuse import fuse
@@ -22,7 +33,7 @@ from pypto.passes.memory import NOTHING, Keeping
 from pypto.passes.stage import Stage
 from pypto.passes.touches import Scope, Touch, touch_of, touches_of
 
-__all__ = ["Branch", "Item", "Loop", "Part", "Read", "Schedule", "schedule", "stages_of"]
+__all__ = ["Branch", "Item", "Loop", "Part", "Read", "Schedule", "Shown", "schedule", "stages_of"]
 
 SHARED_TRIPS = 8
 """A loop of fewer iterations is not worth sharing: every stage in it has more tiles."""
@@ -61,7 +72,15 @@ class Read:
     touch: Touch
 
 
-Item: TypeAlias = Part | Loop | Branch | Read | Print | Wait
+@dataclass(slots=True, eq=False)
+class Shown:
+    """A tensor that is printed, from global memory."""
+
+    dump: Dump
+    touch: Touch
+
+
+Item: TypeAlias = Part | Loop | Branch | Read | Print | Shown | Wait
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -84,7 +103,7 @@ class Schedule:
     def waited(self) -> list[Item]:
         """The items with the waits that they need, when loops keep on chip what they say."""
         kept = {m for loop in self.shared_loops() for m in loop.keeping.slots}
-        scalars = any(isinstance(item, Read) for item in _walk(self.body))
+        scalars = any(isinstance(item, Read | Shown) for item in _walk(self.body))
         return _Waits(self.scope, self.private, kept, scalars).run(self.body)
 
 
@@ -125,6 +144,8 @@ class _Scheduler:
             elif isinstance(statement, If):
                 then = self.block(statement.then, alone=alone)
                 items.append(Branch(statement, then, self.block(statement.other, alone=alone)))
+            elif isinstance(statement, Dump):
+                items.append(Shown(statement, touch_of(statement, self.same)))
             else:
                 items.append(Read(statement, touch_of(statement, self.same)))
         return items + self._stages(run, alone)
@@ -222,7 +243,7 @@ def _touches(items: list[Item]) -> Iterator[Touch]:
     for item in _walk(items):
         if isinstance(item, Part):
             yield from item.touches
-        elif isinstance(item, Read):
+        elif isinstance(item, Read | Shown):
             yield item.touch
 
 
@@ -296,7 +317,7 @@ class _Waits:
             elif isinstance(item, Wait):
                 out.append(item)
                 state.wait(item)
-            elif isinstance(item, Part | Read):
+            elif isinstance(item, Part | Read | Shown):
                 touches = self._touches([item])
                 self._before(touches, state, out)
                 state.add(touches)

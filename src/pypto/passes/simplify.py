@@ -19,6 +19,7 @@ from pypto.ir.tensor import (
     Axes,
     Buffer,
     Compute,
+    Dump,
     For,
     If,
     Kernel,
@@ -48,7 +49,7 @@ def simplify(kernel: Kernel, same: Mapping[Buffer, Buffer], sizes: Sizes) -> Ker
     are equal in every call."""
     body = _Forward(same, sizes).block(kernel.body)
     kept = eliminate_dead(replace(kernel, body=body), same)
-    accesses = (s for s in walk(kept.body) if isinstance(s, Load | Store | LoadScalar))
+    accesses = (s for s in walk(kept.body) if isinstance(s, Load | Store | LoadScalar | Dump))
     used = {b for s in accesses for b in (s.buffer, root(s.buffer))}
     return replace(kept, locals=tuple(b for b in kernel.locals if b in used))
 
@@ -179,7 +180,7 @@ class _Forward:
         rank = len(store.axes) if store.axes is not None else len(store.region.sizes)
         return value.type.rank == rank and all(map(self.sizes.equal, value.type.sizes, sizes))
 
-    def _nested(self, statement: LoadScalar | Print | For | If) -> Statement:
+    def _nested(self, statement: LoadScalar | Print | Dump | For | If) -> Statement:
         if isinstance(statement, For):
             return replace(statement, body=self.block(statement.body))
         if isinstance(statement, If):

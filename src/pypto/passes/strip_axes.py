@@ -6,7 +6,18 @@ from collections.abc import Mapping
 
 from pypto.ir.expr import Expr, as_int
 from pypto.ir.sizes import Sizes
-from pypto.ir.tensor import Buffer, Compute, Load, LoadScalar, Print, Statement, Store, Value, walk
+from pypto.ir.tensor import (
+    Buffer,
+    Compute,
+    Dump,
+    Load,
+    LoadScalar,
+    Print,
+    Statement,
+    Store,
+    Value,
+    walk,
+)
 from pypto.ops.lowering import REDUCE
 
 __all__ = ["Axes", "Mixed"]
@@ -49,7 +60,7 @@ class Axes:
                 self._store(statement)
             elif isinstance(statement, LoadScalar) and self.same[statement.buffer] in self.written:
                 raise Mixed
-            elif isinstance(statement, Print):
+            elif isinstance(statement, Print | Dump):
                 raise Mixed  # once, not for each strip
         for value in self.made:
             if value not in self.values:

@@ -13,7 +13,7 @@ from typing import Any
 from pypto.ir.expr import Expr, Variable, apply, as_int, const, variables_of
 from pypto.ir.ranges import Ranges
 from pypto.ir.sizes import substitute
-from pypto.ir.tensor import Buffer, For, If, Load, LoadScalar, Shape, Statement, Store
+from pypto.ir.tensor import Buffer, Dump, For, If, Load, LoadScalar, Shape, Statement, Store
 from pypto.passes.access import access_of
 from pypto.passes.stage import Stage
 
@@ -41,15 +41,15 @@ class Touch:
         return set().union(*(variables_of(e) for e in (*self.offsets, *self.sizes)))
 
 
-def touch_of(access: Load | Store | LoadScalar, same: Mapping[Buffer, Buffer]) -> Touch:
+def touch_of(access: Load | Store | LoadScalar | Dump, same: Mapping[Buffer, Buffer]) -> Touch:
     """What ``access`` reads or writes."""
     memory = same.get(access.buffer, access.buffer)
     if isinstance(access, LoadScalar):
         ones = tuple(const(1) for _ in access.index)
         return Touch(memory, access.buffer, access.index, ones, False, scalar=True)
     region = access.region
-    writes = isinstance(access, Store)
-    return Touch(memory, access.buffer, region.offsets, region.sizes, writes)
+    writes, scalar = isinstance(access, Store), isinstance(access, Dump)
+    return Touch(memory, access.buffer, region.offsets, region.sizes, writes, scalar=scalar)
 
 
 def touches_of(stage: Stage, same: Mapping[Buffer, Buffer]) -> list[Touch]:

@@ -212,7 +212,12 @@ inline void DumpTensor(const Tensor& tensor, uint32_t desc, uint32_t count)
     AscendC::printf("DumpTensor desc=%u count=%u\n", desc, count);
     for (uint32_t i = 0; i < count; ++i) {
         const char* const end = i % 8 == 7 || i + 1 == count ? "\n" : " ";
-        const T value = tensor.GetPhyAddr()[i];
+        T value{};
+        if constexpr (pypto_twin::is_same<Tensor, GlobalTensor<T>>) {
+            value = tensor.GetValue(i);
+        } else {
+            value = tensor.GetPhyAddr()[i];
+        }
         if constexpr (pypto_twin::is_same<T, float> || pypto_twin::is_same<T, double> ||
                       pypto_twin::is_same<T, half> || pypto_twin::is_same<T, bfloat16_t>) {
             AscendC::printf("%g%s", static_cast<double>(static_cast<float>(value)), end);
