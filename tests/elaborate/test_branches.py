@@ -263,3 +263,16 @@ def test_the_index_of_another_loop(shop: Workshop) -> None:
         "    |                                ^^^^^\n"
         "  help: for i in pypto.loop(...): if pypto.is_loop_begin(i): ..."
     )
+
+
+def test_a_side_that_never_runs_proves_nothing(shop: Workshop) -> None:
+    """What cannot hold is no fact: sizes of that side would ask things of every call."""
+    level = shop.ir("""
+        def k(x: T([pypto.DYNAMIC, 8], FP32), q: T([4], pypto.DT_INT32), s: int,
+              o: T([pypto.DYNAMIC, 8], FP32)):
+            k = q[0] % 3 - 7
+            o[2:] = (x[2:] if s >= k > 3 else x[2:] + x[2:]) + 1
+        """)
+    assert [line.strip() for line in level.split("\n") if "require" in line] == [
+        "require x.shape[0] == o.shape[0]"
+    ]

@@ -345,8 +345,8 @@ def _open(frame: Frame, condition: Expr, span: Span) -> _Branch:
     builder = frame.context.builder
     condition = as_condition(condition)
     opposite = negated(condition)
-    then = builder.nested(builder.ranges.assume(condition), condition, loop=False)
-    other = builder.nested(builder.ranges.assume(opposite), opposite, loop=False)
+    then = builder.nested(builder.ranges.branch(condition), condition, loop=False)
+    other = builder.nested(builder.ranges.branch(opposite), opposite, loop=False)
     then.opposite, other.opposite = other, then
     return _Branch(frame, OpenIf(builder.block, condition, then, other, span))
 

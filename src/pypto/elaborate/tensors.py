@@ -5,10 +5,12 @@ from __future__ import annotations
 import enum
 from collections.abc import Mapping
 from dataclasses import replace
+from functools import partial
 from typing import Any, NoReturn
 
 from pypto.elaborate import advice
 from pypto.elaborate import values as v
+from pypto.elaborate.branches import choose
 from pypto.elaborate.builder import whole
 from pypto.elaborate.diagnostics import Poisoned, refuse
 from pypto.elaborate.machine import Frame
@@ -23,7 +25,7 @@ from pypto.error import (
     Span,
 )
 from pypto.ir.dtype import DataType
-from pypto.ir.expr import Const, Expr, const, symbols_of, variables_of
+from pypto.ir.expr import Const, Expr, apply, const, symbols_of, variables_of
 from pypto.ir.tensor import Buffer, Operand, TensorType, Value, root
 from pypto.language.dtype_names import meant_dtype
 from pypto.language.element import Element
@@ -31,7 +33,7 @@ from pypto.language.status import TileOpFormat
 from pypto.ops import registry
 from pypto.ops.lowering import as_single
 from pypto.ops.spec import OpCall, OpParam, OpSpec
-from pypto.ops.valid import partly_valid
+from pypto.ops.valid import held_along, partly_valid
 
 __all__ = [
     "Argument",
@@ -266,6 +268,20 @@ _FILLED = frozenset(
 )  # fmt: skip
 
 
+_LOWEST = {"sum": 0, "amax": float("-inf"), "amin": float("inf")}
+
+
+def _neutral(frame: Frame, operation: str, type: TensorType, span: Span) -> Buffer:
+    """A tensor of what a reduction over no elements gives."""
+    value: int | float = _LOWEST[operation]
+    if value and not type.dtype.is_float:
+        limit = 1 << (8 * type.dtype.bytes - 1)
+        value = -limit if value < 0 else limit - 1
+    buffer = frame.context.builder.local("none", TensorType(type.dtype, type.shape), span)
+    write(frame, buffer, Known(value), span, buffer.name)
+    return buffer
+
+
 def apply_operation(
     frame: Frame,
     spec: OpSpec,
@@ -308,7 +324,18 @@ def apply_operation(
             operands.append(value)
         else:
             attrs.append((param.name, value))
-    made = builder.compute(spec.name, tuple(operands), tuple(attrs), result, span, name)
+
+    def compute() -> Value:
+        return builder.compute(spec.name, tuple(operands), tuple(attrs), result, span, name)
+
+    held = held_along(call)
+    if held is not None:
+        # One element is stated, and there may be none: what is there is no result then.
+        other = partial(_neutral, frame, spec.name, result, span)
+        reduced = choose(frame, apply("gt", held, 0), span, compute, other)
+        assert v.is_tensor(reduced)
+        return reduced
+    made = compute()
     if spec.inplace is None:
         return made
     argument = bound[spec.inplace]

@@ -85,6 +85,13 @@ class Ranges:
         new = tuple(fact for fact in _facts(condition) if fact not in self.facts)
         return Ranges(self.bounds, (*self.facts, *new)) if new else self
 
+    def branch(self, condition: Expr) -> Ranges:
+        """On the side of a branch where ``condition`` holds. What never does is not assumed: it
+        would prove anything of a side that never runs, also what other sides contradict."""
+        possible = [fact for fact in _facts(condition) if (self.upper(fact) or 0) >= 0]
+        new = tuple(fact for fact in possible if fact not in self.facts)
+        return Ranges(self.bounds, (*self.facts, *new)) if new else self
+
     def nonnegative(self, expr: Expr) -> bool:
         """Whether ``expr`` is proved to be 0 or more."""
         least = self.lower(expr)

@@ -8,7 +8,7 @@ from pypto.ir.expr import Expr, apply, as_int
 from pypto.ir.tensor import TensorType
 from pypto.ops.spec import OpCall
 
-__all__ = ["partly_valid"]
+__all__ = ["held_along", "partly_valid"]
 
 
 def partly_valid(
@@ -45,3 +45,13 @@ def _result_axis(call: OpCall, axis: int, rank: int, result: int) -> int | None:
     if call.args["keepdim"]:
         return axis
     return axis - sum(dim < axis for dim in reduced)
+
+
+def held_along(call: OpCall) -> Expr | None:
+    """How many elements there are along an axis of one that is reduced; None: just that one."""
+    if "keepdim" not in call.args:
+        return None
+    tensor = call.tensor("input")
+    if as_int(tensor.shape[-1]) != 1 or as_int(tensor.sizes[-1]) == 1:
+        return None
+    return tensor.sizes[-1]
