@@ -28,13 +28,10 @@ def check(function: ParsedFunction, *, helper: bool = False) -> list[Diagnostic]
         if refused is not None:
             found.append(_unsupported(refused.message, function, node, refused.help))
             continue
-        found.extend(_special(function, node))
-        stack.extend(child for child in children(node) if _type(child) not in LAYOUT)
+        if type(node) is cst.Raise and node.exc is None:
+            found.append(_unsupported(FORMS["raise"].message, function, node, FORMS["raise"].help))
+        stack += [child for child in children(node) if type(child).__name__ not in LAYOUT]
     return found
-
-
-def _type(node: cst.CSTNode) -> str:
-    return type(node).__name__
 
 
 def _unsupported(
@@ -57,12 +54,3 @@ def _head(function: ParsedFunction) -> Iterator[Diagnostic]:
             ParserError, "F00005", "an async function is no kernel", function.head,
             help="write def, not async def",
         )  # fmt: skip
-
-
-def _special(function: ParsedFunction, node: cst.CSTNode) -> Iterator[Diagnostic]:
-    """Forms of supported nodes that are refused all the same."""
-    form, place = None, node
-    if isinstance(node, cst.Raise) and node.exc is None:
-        form = FORMS["raise"]
-    if form is not None:
-        yield _unsupported(form.message, function, place, form.help)

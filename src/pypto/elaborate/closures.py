@@ -73,7 +73,9 @@ def nonlocal_names(frame: Frame) -> frozenset[str]:
     """The names that some function in the text of ``frame`` declares: calls may change them."""
     known, function = frame.context.nonlocals, frame.parsed.function
     if function not in known:
-        known[function] = frozenset(_all_declared(frame.parsed.node.body))
+        text = frame.parsed.text.lines
+        mentioned = any("nonlocal" in line for line in text)  # hardly ever; the walk takes long
+        known[function] = frozenset(_all_declared(frame.parsed.node.body) if mentioned else ())
     return known[function]
 
 

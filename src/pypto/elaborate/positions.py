@@ -28,13 +28,14 @@ class Positions:
         printing = _Printing(module.default_indent, module.default_newline)
         module._codegen(printing)  # type: ignore[arg-type]  # what it calls is all there
         self._ranges = printing.ranges
+        self._module = module  # whose nodes are told apart by their ids, which others must not get
         self._lines = printing.lines
         self._found: dict[cst.CSTNode, Place] = {}
 
     def __getitem__(self, node: cst.CSTNode) -> Place:
         found = self._found.get(node)
         if found is None:
-            start, end = self._ranges[node]
+            start, end = self._ranges[id(node)]
             found = self._found[node] = (*self._at(start), *self._at(end))
         return found
 
@@ -51,7 +52,7 @@ class _Printing:
     default_newline: str
     at: int = 0
     lines: list[int] = field(default_factory=lambda: [0])  # where they start
-    ranges: dict[cst.CSTNode, tuple[int, int]] = field(default_factory=dict)
+    ranges: dict[int, tuple[int, int]] = field(default_factory=dict)  # by a node's id
     starts: list[int] = field(default_factory=list)  # of the nodes that are being printed
     indents: list[str] = field(default_factory=list)
     tokens: tuple[str, ...] = ("",)  # libcst asks whether there are any
@@ -79,8 +80,8 @@ class _Printing:
 
     def after_codegen(self, node: cst.CSTNode) -> None:
         start = self.starts.pop()
-        if node not in self.ranges:  # else it has said where it is without its white space
-            self.ranges[node] = (start, self.at)
+        # One that is there has said where it is without its white space.
+        self.ranges.setdefault(id(node), (start, self.at))
 
     def record_syntactic_position(
         self,
@@ -107,6 +108,6 @@ class _Syntactic:
 
     def __exit__(self, *_: Any) -> None:
         ranges = self.printing.ranges
-        start = self.start if self.start_node is None else ranges[self.start_node][0]
-        end = self.printing.at if self.end_node is None else ranges[self.end_node][1]
-        ranges[self.node] = (start, end)
+        start = self.start if self.start_node is None else ranges[id(self.start_node)][0]
+        end = self.printing.at if self.end_node is None else ranges[id(self.end_node)][1]
+        ranges[id(self.node)] = (start, end)

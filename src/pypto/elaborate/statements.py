@@ -154,16 +154,25 @@ def _names(node: cst.CSTNode) -> Iterator[str]:
 
 def _targets(node: cst.CSTNode) -> Iterator[tuple[str, cst.CSTNode]]:
     """Names that ``node`` assigns, and names of tensors that it writes into."""
-    kind = type(node)
-    if kind in _ASSIGNING:
+    waiting = [node]
+    while waiting:
+        node = waiting.pop()
+        if type(node) in _SETTING:
+            yield from _own_targets(node)
+        if type(node) not in _DEFINING:
+            waiting += reversed([*children(node)])
+
+
+def _own_targets(node: cst.CSTNode) -> Iterator[tuple[str, cst.CSTNode]]:
+    """Those of ``node`` without what stands in it."""
+    if type(node) in _ASSIGNING:
         yield from _target_names(node.target)  # type: ignore[attr-defined]
-    if kind is cst.Call and isinstance(node, cst.Call) and isinstance(node.func, cst.Attribute):
+    if isinstance(node, cst.Call) and isinstance(node.func, cst.Attribute):
         owner = node.func.value
         if isinstance(owner, cst.Name) and identifier(node.func.attr) == "move":
             yield identifier(owner), node
     if isinstance(node, cst.FunctionDef | cst.ClassDef):
         yield identifier(node.name), node.name
-        return
     if isinstance(node, cst.ImportAlias) and node.asname is None:
         package: cst.CSTNode = node.name
         while isinstance(package, cst.Attribute):
@@ -172,11 +181,7 @@ def _targets(node: cst.CSTNode) -> Iterator[tuple[str, cst.CSTNode]]:
     for part in _BINDING.get(type(node).__name__, ()):
         target = getattr(node, part)
         yield from _target_names(target)
-    for child in children(node):
-        yield from _targets(child)
 
-
-_ASSIGNING = frozenset({cst.AssignTarget, cst.AnnAssign, cst.AugAssign, cst.For})
 
 # Refused syntax that gives names values, and where the names stand.
 _BINDING = {
@@ -187,6 +192,12 @@ _BINDING = {
     "NamedExpr": ("target",),
     "TypeAlias": ("name",),
 }
+
+_ASSIGNING = frozenset({cst.AssignTarget, cst.AnnAssign, cst.AugAssign, cst.For})
+_DEFINING = frozenset({cst.FunctionDef, cst.ClassDef})
+_SETTING = (
+    _ASSIGNING | _DEFINING | {cst.Call, cst.ImportAlias} | {getattr(cst, n) for n in _BINDING}
+)
 
 
 def _target_names(target: cst.CSTNode | None) -> Iterator[tuple[str, cst.CSTNode]]:

@@ -85,6 +85,10 @@ class Const(Expr):
     value: int | float | bool
     type: Kind
 
+    def __init__(self, value: int | float | bool, type: Kind) -> None:
+        _store(self, "value", value)
+        _store(self, "type", type)
+
     @property
     def kind(self) -> Kind:
         return self.type
@@ -92,14 +96,14 @@ class Const(Expr):
     def __eq__(self, other: object) -> bool:
         if self is other:
             return True
-        return (
-            isinstance(other, Const)
-            and self.type == other.type
-            and repr(self.value) == repr(other.value)
-        )
+        if not isinstance(other, Const) or self.type != other.type:
+            return False
+        if self.type == "int":
+            return self.value == other.value
+        return repr(self.value) == repr(other.value)
 
     def __hash__(self) -> int:
-        return hash((self.type, repr(self.value)))
+        return hash((self.type, self.value if self.type == "int" else repr(self.value)))
 
     def __str__(self) -> str:
         return repr(self.value)
@@ -151,6 +155,11 @@ class Apply(Expr):
     args: tuple[Expr, ...]
     type: Kind
 
+    def __init__(self, op: str, args: tuple[Expr, ...], type: Kind) -> None:
+        _store(self, "op", op)
+        _store(self, "args", args)
+        _store(self, "type", type)
+
     @property
     def kind(self) -> Kind:
         return self.type
@@ -189,8 +198,11 @@ def const(value: int | float | bool) -> Const:
     if isinstance(value, bool):
         return Const(value, "bool")
     if isinstance(value, int):
-        return Const(value, "int")
+        return _FEW[value] if 0 <= value < len(_FEW) else Const(value, "int")
     return Const(float(value), "float")
+
+
+_FEW = tuple(Const(value, "int") for value in range(9))  # most constants are one of these
 
 
 def as_int(expr: Expr) -> int | None:
@@ -207,8 +219,8 @@ def apply(op: str, *args: Expr | int | float) -> Expr:
     """
     operands = tuple(a if isinstance(a, Expr) else const(a) for a in args)
     kind = _result_kind(op, operands)
-    if all(isinstance(a, Const) for a in operands):
-        values = [a.value for a in operands if isinstance(a, Const)]
+    values = [a.value for a in operands if isinstance(a, Const)]
+    if len(values) == len(operands):
         return const(_FOLD[op](*values))
     if kind == "int" and op in ("add", "sub", "mul", "neg"):
         return _normal(op, operands)
@@ -232,8 +244,10 @@ def _result_kind(op: str, args: tuple[Expr, ...]) -> Kind:
         return "float"
     if op == "to_int":
         return "int"
-    considered = args[1:] if op == "select" else args
-    return "float" if any(a.kind == "float" for a in considered) else "int"
+    for argument in args[1:] if op == "select" else args:
+        if argument.kind == "float":
+            return "float"
+    return "int"
 
 
 def _simplify_division(op: str, a: Expr, b: Expr) -> Expr | None:
@@ -254,7 +268,6 @@ def _simplify_division(op: str, a: Expr, b: Expr) -> Expr | None:
 
 Monomial = tuple[Expr, ...]
 Polynomial = dict[Monomial, int]
-_CONSTANT = {()}  # the monomial of a number
 
 
 def order_of(atom: Expr) -> tuple[str, str]:
@@ -302,7 +315,7 @@ def _sum(parts: Iterable[Polynomial]) -> Polynomial:
 def product(a: Polynomial, b: Polynomial) -> Polynomial:
     """The product of two sums of products."""
     for one, other in ((a, b), (b, a)):
-        if one.keys() <= _CONSTANT:
+        if not one or (len(one) == 1 and () in one):
             factor = one.get((), 0)
             return {m: c * factor for m, c in other.items()} if factor else {}
     return _sum(
@@ -316,6 +329,8 @@ def _normal(op: str, args: tuple[Expr, ...]) -> Expr:
     if op == "neg":
         return from_polynomial({m: -c for m, c in polynomial(args[0]).items()})
     left, right = polynomial(args[0]), polynomial(args[1])
+    if not right and op != "mul":
+        return args[0]
     if op == "mul":
         return from_polynomial(product(left, right))
     if op == "sub":
@@ -326,7 +341,10 @@ def _normal(op: str, args: tuple[Expr, ...]) -> Expr:
 def from_polynomial(terms: Polynomial) -> Expr:
     """The expression in normal form of a sum of products."""
     addends: list[Expr] = []
-    for monomial in sorted(terms, key=lambda m: (-len(m), [order_of(a) for a in m])):
+    monomials: Iterable[Monomial] = terms
+    if len(terms) > 1:
+        monomials = sorted(terms, key=lambda m: (-len(m), [order_of(a) for a in m]))
+    for monomial in monomials:
         coefficient = terms[monomial]
         if not coefficient:
             continue
@@ -336,7 +354,12 @@ def from_polynomial(terms: Polynomial) -> Expr:
         addends.append(factors[0] if len(factors) == 1 else Apply("mul", factors, "int"))
     if not addends:
         return const(0)
-    return addends[0] if len(addends) == 1 else Apply("add", tuple(addends), "int")
+    if len(addends) == 1:
+        return addends[0]
+    made = Apply("add", tuple(addends), "int")
+    if len(addends) == len(terms):  # none of 0
+        _store(made, "_polynomial", terms)
+    return made
 
 
 def product_of(factors: Iterable[Expr]) -> Expr:

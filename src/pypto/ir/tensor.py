@@ -12,7 +12,7 @@ part; what lies outside is undefined and never written to a buffer.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Literal, TypeAlias
 
 from pypto.error import Span
@@ -157,6 +157,7 @@ class Load:
     region: Region
     span: Span
     axes: Axes | None = None
+    access: object = field(default=None, init=False, repr=False)  # kept by passes/access.py
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -176,6 +177,7 @@ class Store:
     span: Span
     axes: Axes | None = None
     shape: Shape | None = None
+    access: object = field(default=None, init=False, repr=False)  # kept by passes/access.py
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -35,6 +35,15 @@ def offset_of(buffer: Buffer, index: Shape) -> Expr:
 
 def access_of(statement: Load | Store) -> Access:
     """How ``statement`` walks memory. A store has the axes of :func:`store_sizes`."""
+    known = statement.access
+    if isinstance(known, Access):
+        return known
+    made = _access(statement)
+    object.__setattr__(statement, "access", made)  # it follows from the rest, which never changes
+    return made
+
+
+def _access(statement: Load | Store) -> Access:
     strides = row_strides(statement.buffer)
     offset = offset_of(statement.buffer, statement.region.offsets)
     axes = statement.axes
