@@ -34,7 +34,7 @@ from pypto.error import PyptoError
 
 __all__ = ["LENGTHS", "compile_times", "kernel_of", "phases_of"]
 
-LENGTHS = (100, 300, 1000, 3000)
+LENGTHS = (100, 300, 1500)
 _FRONT = 0.3
 """CPU seconds that parsing, elaboration and passes of 300 statements may take together."""
 _GROWTH = 1.2
