@@ -163,6 +163,14 @@ BODIES = {
             if pypto.is_loop_begin(i): o[:] = x
             o += i
             if pypto.is_loop_end(i): o *= 2""",
+    "return out of two loops, of a part that the end cuts": """
+        def pick(limit):
+            for i in pypto.loop(3):
+                if q[i] > limit:
+                    for j in pypto.loop(n):
+                        return x[j : j + 1] * 5
+            return x[0:1] * 2
+        o[0:1] = pick(2)""",
     "a part that one side cuts": """
         t = x[0:4]
         if n > 1: t = x[2:6] + 0
@@ -221,8 +229,68 @@ def test_sides_of_different_kinds(shop: Workshop) -> None:
         "  8 |     o[:] = t\n"
         "    |            ^\n"
         "  the branch is at k.py:6:8\n"
-        "  help: use the value inside the branch, or make both sides of one kind"
+        "  help: use another name than 't' for one of the two, or write both into parts of one "
+        "local tensor: pypto.tensor(shape, dtype)"
     )
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "advice"),
+    [
+        ("x * 2", "pypto.cast(x, pypto.DT_FP16)", "cast one of the two: pypto.cast(..., pypto."),
+        ("None", "x * 2", "give 't' a tensor instead of None: pypto.zeros([8], pypto.DT_FP32)"),
+        ("x * 2", "3", "make a tensor of the number: pypto.full([8], number, pypto.DT_FP32)"),
+        ("None", "n + 1", "give 't' a number instead of None"),
+        ("'a'", "x * 2", "use the value inside the branch, or make both sides of one kind"),
+    ],
+)
+@pytest.mark.parametrize("swapped", [False, True])
+def test_how_to_make_one_kind(
+    shop: Workshop, first: str, second: str, advice: str, swapped: bool
+) -> None:
+    """The same advice whichever side has which value."""
+    before, inside = (second, first) if swapped else (first, second)
+    lines = (f"t = {before}", "if n > 3:", f"    t = {inside}", "o[:] = x + t")
+    head = "def k(x: T([8], FP32), o: T([8], FP32), n: int):\n    "
+    assert f"  help: {advice}" in shop.message(head + "\n    ".join(lines))
+
+
+def test_a_function_that_returns_two_kinds(shop: Workshop) -> None:
+    assert shop.message("""
+        def k(x: T([8], FP32), o: T([8], FP32), n: int):
+            def f():
+                if n > 3:
+                    return x
+            o[:] = f()
+        """) == (
+        "ErrCode: F00001  the function returns different kinds of values on the two sides of a "
+        "run-time branch\n"
+        "  expected  two numbers, two tensors of one dtype and shape, or one and the same object\n"
+        "  got       None (NoneType) where control goes on, a tensor fp32[8] where an earlier "
+        "return ends it\n"
+        "  --> k.py:8:12\n"
+        "  7 |             return x\n"
+        "  8 |     o[:] = f()\n"
+        "    |            ^^^\n"
+        "  help: return a tensor instead of None: pypto.zeros([8], pypto.DT_FP32)"
+    )
+
+
+def test_a_jump_that_keeps_a_name_as_it_was(shop: Workshop) -> None:
+    message = shop.message("""
+        def k(x: T([8], FP32), o: T([8], FP32), n: int):
+            t = x
+            for i in range(3):
+                if n > i:
+                    continue
+                t = 3
+            o[:] = t
+        """)
+    assert (
+        "  got       an int where control goes on, a tensor fp32[8] where break, continue or "
+        "return comes before\n"
+    ) in message
+    assert "  help: make a tensor of the number: pypto.full([8], number, pypto.DT_FP32)" in message
 
 
 def test_a_name_that_is_not_used_may_differ(shop: Workshop) -> None:

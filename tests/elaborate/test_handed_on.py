@@ -81,6 +81,7 @@ def test_the_whole_message_of_a_stale_copy(shop: Workshop) -> None:
         "   9 |     x[0] = 5\n"
         "  10 |     o[:2] = p\n"
         "     |     ^^^^^^^^^\n"
+        "  'x' is written at k.py:9:5\n"
         "  help: use it before the write, or make it the result of an operation, which is a new "
         "tensor: t = part * 1"
     )

@@ -167,8 +167,7 @@ def test_a_name_that_changes_what_it_is(shop: Workshop) -> None:
         "  5 |     acc = None\n"
         "  6 |     for i in pypto.loop(4):\n"
         "    |              ^^^^^^^^^^^^^\n"
-        "  help: numbers, and tensors of one dtype and shape, may change from iteration to "
-        "iteration; give 'acc' such a value before the loop, or use another name"
+        "  help: give 'acc' a tensor instead of None: pypto.zeros([4], pypto.DT_FP32)"
     )
 
 

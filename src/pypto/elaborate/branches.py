@@ -26,7 +26,16 @@ from pypto.elaborate.exits import (
     left,
     record,
 )
-from pypto.elaborate.joining import as_kind, common_kind, in_words, is_partial, same, sees, settled
+from pypto.elaborate.joining import (
+    as_kind,
+    common_kind,
+    in_words,
+    is_partial,
+    remedy,
+    same,
+    sees,
+    settled,
+)
 from pypto.elaborate.machine import REGION, Frame
 from pypto.elaborate.mutation import objects_held
 from pypto.elaborate.scalars import as_number, number
@@ -53,6 +62,7 @@ class _Branch:
 
     frame: Frame
     draft: OpenIf
+    rest: bool = False  # whether it parts what is reached from where control has left before
     leaves: list[bool] = field(default_factory=list)  # whether control never gets to a side's end
 
     def sees(self, item: Item) -> bool:
@@ -107,8 +117,7 @@ class _Branch:
                 self._refuse_unset(name, side == 0, span)
         joined = self.join(name.strip("<>"), then, other, span)
         if joined is None:
-            what = f"'{name}' has" if name != VALUE else "the function returns"
-            self.refuse_types(what, settled(then), settled(other), span)
+            self.refuse_types(name, settled(then), settled(other), span)
         return joined
 
     # --- values ---
@@ -209,6 +218,9 @@ class _Branch:
             return whole[0].shape[axis]
         if a == b and self.draft.around.sees(a):
             return a
+        # A side without a tensor may not know the other's size: nothing of it is ever read there.
+        sides = zip((then, other), (a, b), strict=True)
+        a, b = (const(0) if item is None else size for item, size in sides)
         return self._merged(name, a, b, span)
 
     def _join_tuples(
@@ -263,24 +275,44 @@ class _Branch:
         )
 
     def refuse_types(
-        self, what: str, then: Item | None, other: Item | None, span: Span
+        self, name: str | None, then: Item | None, other: Item | None, span: Span
     ) -> NoReturn:
+        """``name`` (None: an expression) cannot have the values of both sides."""
+        what, give = f"'{name}' has", f"give '{name}'"
+        first, second = "where the condition holds", "where not"
+        if self.rest:
+            first, second = "where control goes on", "where break, continue or return comes before"
+        if name is None:
+            what, give = "the expression has", "write"
+        elif name == VALUE:
+            what, give, name = "the function returns", "return", None
+            second = "where an earlier return ends it" if self.rest else second
+        place = f"the branch is at {self.draft.span.location}"
         refuse(
             FeTypeError,
             f"{what} different kinds of values on the two sides of a run-time branch",
             span,
             expected="two numbers, two tensors of one dtype and shape, or one and the same object",
-            got=f"{in_words(then)} where the condition holds, {in_words(other)} where not",
-            notes=(f"the branch is at {self.draft.span.location}",),
-            help="use the value inside the branch, or make both sides of one kind",
+            got=f"{in_words(then)} {first}, {in_words(other)} {second}",
+            notes=() if self.draft.span == span else (place,),
+            help=remedy(give, name, then, other)
+            or "use the value inside the branch, or make both sides of one kind",
         )
 
 
 def run_branch(
-    frame: Frame, condition: Expr, span: Span, then: Callable[[], None], other: Callable[[], None]
+    frame: Frame,
+    condition: Expr,
+    span: Span,
+    then: Callable[[], None],
+    other: Callable[[], None],
+    rest: bool = False,
 ) -> None:
-    """A branch of the running kernel; ``then`` and ``other`` evaluate its sides."""
-    branch = _open(frame, condition, span)
+    """A branch of the running kernel; ``then`` and ``other`` evaluate its sides.
+
+    ``rest``: the sides are where control goes on, and where it has left before.
+    """
+    branch = _open(frame, condition, span, rest)
     before = dict(frame.locals)
     marks = frame.context.builder.marks()
     names: list[dict[str, Item] | None] = []  # None: the kernel refuses calls that get there
@@ -318,7 +350,7 @@ def unless(frame: Frame, away: Expr, span: Span, rest: Callable[[], None]) -> No
             frame.locals[flags[0]] = Known(True)
         raise LeftSignal
 
-    run_branch(frame, negated(as_condition(away)), span, reached, gone)
+    run_branch(frame, negated(as_condition(away)), span, reached, gone, rest=True)
 
 
 def repeat(frame: Frame, span: Span, turns: Iterable[Callable[[], None]]) -> None:
@@ -340,7 +372,7 @@ def repeat(frame: Frame, span: Span, turns: Iterable[Callable[[], None]]) -> Non
             return
 
 
-def _open(frame: Frame, condition: Expr, span: Span) -> _Branch:
+def _open(frame: Frame, condition: Expr, span: Span, rest: bool = False) -> _Branch:
     frame.count(span, REGION)
     builder = frame.context.builder
     condition = as_condition(condition)
@@ -348,7 +380,7 @@ def _open(frame: Frame, condition: Expr, span: Span) -> _Branch:
     then = builder.nested(builder.ranges.branch(condition), condition, loop=False)
     other = builder.nested(builder.ranges.branch(opposite), opposite, loop=False)
     then.opposite, other.opposite = other, then
-    return _Branch(frame, OpenIf(builder.block, condition, then, other, span))
+    return _Branch(frame, OpenIf(builder.block, condition, then, other, span), rest)
 
 
 def _end(frame: Frame, block: Block, side: Callable[[], None]) -> ExitSignal | None:
@@ -413,7 +445,7 @@ def choose(
     if joined is None:
         if _specialisable(condition):
             frame.need(Scalar(condition), span, "a condition")
-        branch.refuse_types("the expression has", items[0], items[1], span)
+        branch.refuse_types(None, items[0], items[1], span)
     return joined
 
 

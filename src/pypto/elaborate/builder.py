@@ -283,7 +283,7 @@ class Builder:
         self.append(
             Store(buffer, region, value, span, None if every else part.axes, part.type.shape)
         )
-        self.overwritten(buffer)
+        self.overwritten(buffer, span)
 
     def kept(self, value: Value, span: Span) -> Part:
         """A local tensor that holds ``value``, stored once on the way here."""
@@ -338,7 +338,7 @@ class Builder:
             return a
         return b if self.ranges.at_most(b, a) else apply("min", a, b)
 
-    def overwritten(self, buffer: Buffer) -> None:
+    def overwritten(self, buffer: Buffer, span: Span) -> None:
         """``buffer`` has other elements from here on."""
         place = self._memory(buffer)
         for known in self.loaded:
@@ -346,7 +346,7 @@ class Builder:
                 if self._memory(other) == place:
                     del known[other]
         self.written.add(root(buffer))
-        self.copies.write(root(buffer), self.block)
+        self.copies.write(root(buffer), self.block, span)
 
     def _memory(self, buffer: Buffer) -> object:
         """What is the same for buffers that are the same memory."""

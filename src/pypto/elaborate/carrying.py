@@ -21,6 +21,7 @@ from pypto.elaborate.joining import (
     in_words,
     is_partial,
     refuse_partial,
+    remedy,
     same,
     settled,
 )
@@ -330,7 +331,8 @@ class Carrier:
         def refused(span: Span) -> Item:
             refuse(
                 FeValueError, f"'{name.label}' may have no value here: the loop deletes it", span,
-                help="delete it behind the loop",
+                notes=(f"the loop is at {self.draft.span.location}",),
+                help=f"delete '{name.label}' behind the loop",
             )  # fmt: skip
 
         return Deferred(refused)
@@ -353,7 +355,8 @@ class Carrier:
             span,
             expected=f"{in_words(before)}, as before the loop",
             got=f"{in_words(last)} at the end of an iteration",
-            help="numbers, and tensors of one dtype and shape, may change from iteration to "
+            help=remedy(f"give '{name.label}'", name.label, before, last)
+            or "numbers, and tensors of one dtype and shape, may change from iteration to "
             f"iteration; give '{name.label}' such a value before the loop, or use another name",
         )
 
@@ -374,7 +377,7 @@ def _named(item: Item) -> bool:
 
 
 def _identifier(label: str) -> str:
-    return label.partition("[")[0].strip("<>")
+    return label.partition("[")[0].replace("<", "").replace(">", "")
 
 
 def _sized(type: TensorType, sizes: list[Expr]) -> TensorType:

@@ -36,7 +36,7 @@ class Copies:
     memory: Callable[[Buffer], Memory]
     made: dict[Value, Block]
     time: int = 0
-    writes: dict[Memory, list[tuple[int, Block]]] = field(default_factory=dict)
+    writes: dict[Memory, list[tuple[int, Block, Span]]] = field(default_factory=dict)
     sources: dict[Value, dict[Memory, tuple[int, str]]] = field(default_factory=dict)
     uses: dict[Value, list[_Use]] = field(default_factory=dict)
 
@@ -51,15 +51,18 @@ class Copies:
         for memory, source in found.items():
             own[memory] = min(source, own.get(memory, source))
             for use in self.uses.get(value, ()):
-                if self._written(memory, own[memory][0], use.time, value, use.block):
-                    _refuse(value, own[memory][1], use.span)
+                write = self._written(memory, own[memory][0], use.time, value, use.block)
+                if write is not None:
+                    _refuse(value, own[memory][1], use.span, write)
 
-    def _written(self, memory: Memory, since: int, until: int, value: Value, block: Block) -> bool:
-        """Whether a use of ``value`` in ``block`` can come after a write between these times."""
-        return any(
-            since < time <= until and not self._exclusive(write, block, value)
-            for time, write in self.writes.get(memory, ())
-        )
+    def _written(
+        self, memory: Memory, since: int, until: int, value: Value, block: Block
+    ) -> Span | None:
+        """The first write between these times that a use of ``value`` in ``block`` can follow."""
+        for time, write, span in self.writes.get(memory, ()):
+            if since < time <= until and not self._exclusive(write, block, value):
+                return span
+        return None
 
     def _exclusive(self, write: Block, use: Block, value: Value) -> bool:
         """Whether the two stand on different sides of a branch, of which one runs in the life of
@@ -73,27 +76,30 @@ class Copies:
             return
         self.uses.setdefault(value, []).append(_Use(self.time, block, span))
         for memory, (since, name) in self.sources[value].items():
-            if self._written(memory, since, self.time, value, block):
-                _refuse(value, name, span)
+            write = self._written(memory, since, self.time, value, block)
+            if write is not None:
+                _refuse(value, name, span, write)
 
-    def write(self, buffer: Buffer, block: Block) -> None:
-        """``buffer`` is written: in a loop, also before what stands in front of it."""
+    def write(self, buffer: Buffer, block: Block, span: Span) -> None:
+        """``buffer`` is written at ``span``: in a loop, also before what stands in front of it."""
         self.time += 1
         memory = self.memory(buffer)
-        self.writes.setdefault(memory, []).append((self.time, block))
+        self.writes.setdefault(memory, []).append((self.time, block, span))
         loops = [one for one in block.chain() if one.loop is one and one.outer is not None]
         if not loops:
             return
         for value, uses in self.uses.items():
             if memory in self.sources[value]:
-                self._check_again(value, uses, loops, buffer.name)
+                self._check_again(value, uses, loops, buffer.name, span)
 
-    def _check_again(self, value: Value, uses: list[_Use], loops: list[Block], buffer: str) -> None:
+    def _check_again(
+        self, value: Value, uses: list[_Use], loops: list[Block], buffer: str, write: Span
+    ) -> None:
         """The next iteration uses ``value`` again, after this write."""
         around = [loop for loop in loops if not self.made[value].within(loop)]
         for use in uses:
             if any(use.block.within(loop) for loop in around):
-                _refuse(value, buffer, use.span)
+                _refuse(value, buffer, use.span, write)
 
 
 def _faces(side: Block, block: Block) -> bool:
@@ -101,7 +107,7 @@ def _faces(side: Block, block: Block) -> bool:
     return side.opposite is not None and block.within(side.opposite)
 
 
-def _refuse(value: Value, buffer: str, span: Span) -> NoReturn:
+def _refuse(value: Value, buffer: str, span: Span, write: Span) -> NoReturn:
     name = f"'{value.name}'" if value.name else "this tensor"
     refuse(
         FeError,
@@ -109,6 +115,7 @@ def _refuse(value: Value, buffer: str, span: Span) -> NoReturn:
         "new elements",
         span,
         code="F00007",
+        notes=(f"'{buffer}' is written at {write.location}",),
         help="use it before the write, or make it the result of an operation, which is a new "
         "tensor: t = part * 1",
     )

@@ -20,6 +20,7 @@ __all__ = [
     "in_words",
     "is_partial",
     "refuse_partial",
+    "remedy",
     "same",
     "sees",
     "settled",
@@ -108,6 +109,30 @@ def as_kind(expr: Expr, kind: Kind) -> Expr:
         return expr
     expr = as_number(expr)
     return apply("to_float", expr) if kind == "float" else expr
+
+
+def remedy(give: str, name: str | None, a: Item | None, b: Item | None) -> str | None:
+    """What makes one kind of two values, of ``name`` if they have one; ``give``: how to."""
+    a, b = settled(a), settled(b)
+    if v.is_tensor(a) and v.is_tensor(b):
+        if a.type.dtype != b.type.dtype:
+            return f"cast one of the two: pypto.cast(..., pypto.{a.type.dtype})"
+        other = f"use another name than '{name}' for one of the two, or " if name else ""
+        return f"{other}write both into parts of one local tensor: pypto.tensor(shape, dtype)"
+    for item, other_item in ((a, b), (b, a)):
+        expr = number(item) if item is not None else None
+        nothing = isinstance(other_item, Known) and other_item.value is None
+        if v.is_tensor(item):
+            shape = f"[{', '.join(map(str, item.type.shape))}]"
+            if nothing:
+                zeros = f"pypto.zeros({shape}, pypto.{item.type.dtype})"
+                return f"{give} a tensor instead of None: {zeros}"
+            if other_item is not None and number(other_item) is not None:
+                full = f"pypto.full({shape}, number, pypto.{item.type.dtype})"
+                return f"make a tensor of the number: {full}"
+        elif expr is not None and nothing:
+            return f"{give} a number instead of None"
+    return None
 
 
 def in_words(item: Item | None) -> str:
