@@ -1,0 +1,286 @@
+"""What names and values are behind a run-time branch, of what its two sides give them.
+
+A value is merged where it is read behind the branch. Numbers become one variable; tensors of one
+dtype and shape go through a local tensor that both sides store; other things must be the same.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import NoReturn
+
+from pypto.elaborate import values as v
+from pypto.elaborate.blocks import OpenIf, behind
+from pypto.elaborate.conditions import negated
+from pypto.elaborate.diagnostics import refuse
+from pypto.elaborate.exits import (
+    BREAK,
+    CONTINUE,
+    RETURN,
+    VALUE,
+)
+from pypto.elaborate.joining import (
+    as_kind,
+    common_kind,
+    in_words,
+    is_partial,
+    remedy,
+    same,
+    sees,
+    settled,
+)
+from pypto.elaborate.machine import Frame
+from pypto.elaborate.scalars import number
+from pypto.elaborate.values import Deferred, Item, Known, Scalar, Sequence
+from pypto.error import FeTypeError, FeValueError, Span
+from pypto.ir.expr import Expr, Kind, const
+from pypto.ir.tensor import Merge, TensorType
+
+__all__ = ["HIDDEN", "Branch"]
+
+_ZERO: dict[Kind, Expr] = {"bool": const(False), "int": const(0), "float": const(0.0)}
+HIDDEN = (BREAK, CONTINUE, RETURN)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Branch:
+    """One branch and its place, for messages."""
+
+    frame: Frame
+    draft: OpenIf
+    rest: bool = False  # whether it parts what is reached from where control has left before
+    leaves: list[bool] = field(default_factory=list)  # whether control never gets to a side's end
+
+    def sees(self, item: Item) -> bool:
+        """Whether ``item`` means the same behind the branch as inside."""
+        return sees(self.frame.context.builder, item, self.draft.around)
+
+    # --- names ---
+
+    def merge(self, then: dict[str, Item], other: dict[str, Item] | None) -> dict[str, Item]:
+        """The names behind the branch; without ``other`` only ``then`` ever runs."""
+        found: dict[str, Item] = {}
+        if other is None:
+            return {name: self.only(name, item) for name, item in then.items()}
+        for name in dict.fromkeys((*then, *other)):
+            a, b = then.get(name), other.get(name)
+            if name in HIDDEN:
+                a, b = a or Known(False), b or Known(False)
+            kept = settled(a) if same(a, b) else None
+            partial = is_partial(a) or is_partial(b)
+            for side, (item, names) in enumerate(((a, then), (b, other))):
+                skips = self.leaves[side] and (BREAK in names or CONTINUE in names)
+                partial = partial or (item is None and skips and name != VALUE)
+            if kept is None or partial:
+                found[name] = self.deferred(name, a, b)
+                found[name].partial = partial  # type: ignore[union-attr]
+            else:
+                found[name] = kept
+        return found
+
+    def only(self, name: str, item: Item) -> Item:
+        """The value behind the branch of a name that has ``item`` on the side that runs."""
+        if isinstance(item, Deferred):
+            return Deferred(lambda span: self.kept(name, item.settle(span), span))
+        if self.sees(item):
+            return item
+        return Deferred(lambda span: self.kept(name, item, span))
+
+    def kept(self, name: str, item: Item, span: Span) -> Item:
+        if self.sees(item):
+            return item
+        then, other = (None, item) if self.leaves[0] else (item, None)
+        return self.named(name, then, other, span)
+
+    def deferred(self, name: str, then: Item | None, other: Item | None) -> Deferred:
+        return Deferred(lambda span: self.named(name, then, other, span))
+
+    def named(self, name: str, then: Item | None, other: Item | None, span: Span) -> Item:
+        """The value of ``name`` behind the branch, read at ``span``."""
+        for side, item in enumerate((then, other)):
+            # What follows is not reached from a side that control leaves.
+            if item is None and name != VALUE and not self.leaves[side]:
+                self._refuse_unset(name, side == 0, span)
+        joined = self.join(name.strip("<>"), then, other, span)
+        if joined is None:
+            self.refuse_types(name, settled(then), settled(other), span)
+        return joined
+
+    # --- values ---
+
+    def join(self, name: str, then: Item | None, other: Item | None, span: Span) -> Item | None:
+        """One value for both sides, None when there is none; a side without one does not count."""
+        then = then.settle(span) if isinstance(then, Deferred) else then
+        other = other.settle(span) if isinstance(other, Deferred) else other
+        if same(then, other):
+            return then
+        if isinstance(then, v.Poison) or isinstance(other, v.Poison):
+            return v.POISON
+        some = then if then is not None else other
+        if some is not None and number(some) is not None:
+            return self._join_numbers(name, then, other, span)
+        if v.is_tensor(some):
+            return self._join_tensors(name, then, other, span)
+        if isinstance(some, Sequence) and not some.mutable:
+            return self._join_tuples(name, then, other, span)
+        if then is not None and other is not None:
+            return None
+        if some is not None and not self.sees(some):
+            self._refuse_contents(name, some, span)
+        return some
+
+    def _number(self, item: Item | None, span: Span) -> Expr | None:
+        if isinstance(item, Known):
+            self.frame.use(item, span)
+        return None if item is None else number(item)
+
+    def _join_numbers(
+        self, name: str, then: Item | None, other: Item | None, span: Span
+    ) -> Item | None:
+        a, b = self._number(then, span), self._number(other, span)
+        if (a is None and then is not None) or (b is None and other is not None):
+            return None
+        some = a if a is not None else b
+        assert some is not None
+        a = _ZERO[some.kind] if a is None else a
+        b = _ZERO[some.kind] if b is None else b
+        return Scalar(self._merged(name, a, b, span))
+
+    def _merged(self, name: str, a: Expr, b: Expr, span: Span) -> Expr:
+        """The number that the two sides merge."""
+        if (a, b) == (const(True), const(False)):
+            return self.draft.condition
+        if (a, b) == (const(False), const(True)):
+            return negated(self.draft.condition)
+        for merge in self.draft.merges:
+            if (merge.then, merge.other) == (a, b):
+                return merge.result
+        kind, draft = common_kind(a, b), self.draft
+        what = f"'{name}' as the sides of a branch set it,"
+        builder = self.frame.context.builder
+        result = builder.variable(name, kind, draft.around, what, draft.span)
+        draft.merges.append(Merge(result, as_kind(a, kind), as_kind(b, kind)))
+        return result
+
+    def _join_tensors(
+        self, name: str, then: Item | None, other: Item | None, span: Span
+    ) -> Item | None:
+        sides = [item for item in (then, other) if item is not None]
+        tensors = [item for item in sides if v.is_tensor(item)]
+        some, draft, builder = tensors[0].type, self.draft, self.frame.context.builder
+        if len(tensors) != len(sides):
+            return None
+        for tensor in tensors:
+            if not all(map(draft.around.sees, tensor.type.shape)):
+                self._refuse_inner_size(name, tensor, span)
+        what = f"the sides of the branch give '{name}' tensors of different sizes"
+        if not builder.make_equal(some, tensors[-1].type, what, draft.span, draft.around):
+            return None
+        whole = TensorType(some.dtype, some.shape)
+        buffer = builder.local(name, whole, span, draft.around)
+        sizes = [
+            self._join_sizes(f"{name}_size", then, other, axis, span) for axis in range(some.rank)
+        ]
+        for block, item in ((draft.then, then), (draft.other, other)):
+            if v.is_tensor(item) and not builder.holds_nothing(item):
+                block.body += builder.copied(item, buffer, span)
+        valid = tuple(sizes)
+        type = TensorType(some.dtype, some.shape, None if valid == some.shape else valid)
+        value, load = builder.read_back(buffer, type, name, span, block=draft.around)
+        behind(draft, [load])
+        for item in tensors:
+            builder.copies.note(value, item, draft.closed)
+        return value
+
+    def _join_sizes(
+        self, name: str, then: Item | None, other: Item | None, axis: int, span: Span
+    ) -> Expr:
+        a = then.type.sizes[axis] if v.is_tensor(then) else None
+        b = other.type.sizes[axis] if v.is_tensor(other) else None
+        a, b = (b if a is None else a), (a if b is None else b)
+        assert a is not None and b is not None
+        whole = [item.type for item in (then, other) if v.is_tensor(item)]
+        if all(type.sizes[axis] == type.shape[axis] for type in whole):
+            return whole[0].shape[axis]
+        if a == b and self.draft.around.sees(a):
+            return a
+        # A side without a tensor may not know the other's size: nothing of it is ever read there.
+        sides = zip((then, other), (a, b), strict=True)
+        a, b = (const(0) if item is None else size for item, size in sides)
+        return self._merged(name, a, b, span)
+
+    def _join_tuples(
+        self, name: str, then: Item | None, other: Item | None, span: Span
+    ) -> Item | None:
+        sides = [item for item in (then, other) if item is not None]
+        tuples = [item for item in sides if isinstance(item, Sequence) and not item.mutable]
+        if len(tuples) != len(sides) or len({len(item.items) for item in tuples}) != 1:
+            return None
+        nothing: list[Item | None] = [None] * len(tuples[0].items)
+        parts = [
+            self.join(name, a, b, span)
+            for a, b in zip(
+                then.items if isinstance(then, Sequence) else nothing,
+                other.items if isinstance(other, Sequence) else nothing,
+                strict=True,
+            )
+        ]
+        found = [part for part in parts if part is not None]
+        return Sequence(found, False) if len(found) == len(parts) else None
+
+    # --- what cannot be merged ---
+
+    def _refuse_unset(self, name: str, in_then: bool, span: Span) -> NoReturn:
+        side = "where the condition holds" if in_then else "where the condition does not hold"
+        refuse(
+            FeValueError,
+            f"'{name}' may have no value here: the branch does not set it {side}",
+            span,
+            notes=(f"the branch is at {self.draft.span.location}",),
+            help=f"set '{name}' on both sides, or before the branch",
+        )
+
+    def _refuse_inner_size(self, name: str, item: Item, span: Span) -> NoReturn:
+        refuse(
+            FeTypeError,
+            f"the size of '{name}' is known only inside the branch",
+            span,
+            got=in_words(item),
+            notes=(f"the branch is at {self.draft.span.location}",),
+            help="write what is needed behind the branch into a local tensor of a fixed size",
+        )
+
+    def _refuse_contents(self, name: str, item: Item, span: Span) -> NoReturn:
+        refuse(
+            FeTypeError,
+            f"'{name}' holds what only a side of a run-time branch knows",
+            span,
+            got=v.describe(item),
+            notes=(f"the branch is at {self.draft.span.location}",),
+            help="make a tuple, or give the tensors and numbers in it names of their own",
+        )
+
+    def refuse_types(
+        self, name: str | None, then: Item | None, other: Item | None, span: Span
+    ) -> NoReturn:
+        """``name`` (None: an expression) cannot have the values of both sides."""
+        what, give = f"'{name}' has", f"give '{name}'"
+        first, second = "where the condition holds", "where not"
+        if self.rest:
+            first, second = "where control goes on", "where break, continue or return comes before"
+        if name is None:
+            what, give = "the expression has", "write"
+        elif name == VALUE:
+            what, give, name = "the function returns", "return", None
+            second = "where an earlier return ends it" if self.rest else second
+        place = f"the branch is at {self.draft.span.location}"
+        refuse(
+            FeTypeError,
+            f"{what} different kinds of values on the two sides of a run-time branch",
+            span,
+            expected="two numbers, two tensors of one dtype and shape, or one and the same object",
+            got=f"{in_words(then)} {first}, {in_words(other)} {second}",
+            notes=() if self.draft.span == span else (place,),
+            help=remedy(give, name, then, other)
+            or "use the value inside the branch, or make both sides of one kind",
+        )
