@@ -19,10 +19,10 @@ from pypto.elaborate.captures import (
     CapturedRead,
     Unreadable,
     evaluate,
-    launcher_rows,
     static_attribute,
 )
 from pypto.elaborate.digests import Undigestible, digest
+from pypto.elaborate.rows import launcher_rows
 from pypto.error import PyptoError
 from tests.elaborate.support import Workshop, body
 

@@ -6,7 +6,8 @@ from typing import Any
 
 import pytest
 
-from pypto.elaborate.captures import evaluate, launcher_rows
+from pypto.elaborate.captures import evaluate
+from pypto.elaborate.rows import launcher_rows
 from pypto.ir.tensor_print import print_kernel
 from tests.elaborate.support import Workshop, body
 

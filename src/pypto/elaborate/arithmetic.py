@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 import enum
 import operator
 from collections.abc import Callable
@@ -15,13 +14,12 @@ from pypto.elaborate import values as v
 from pypto.elaborate.branches import choose
 from pypto.elaborate.diagnostics import Poisoned, refuse
 from pypto.elaborate.dunders import call_special_method, operator_method
-from pypto.elaborate.iteration import MAX_LENGTH, items_of, iterate
+from pypto.elaborate.iteration import MAX_LENGTH, items_of
 from pypto.elaborate.machine import Frame
-from pypto.elaborate.numerics import is_dtype
 from pypto.elaborate.scalars import as_number, dict_of, from_python, number, python_call
 from pypto.elaborate.tensors import apply_operation
 from pypto.elaborate.values import Item, Known, Mapping, Scalar, Sequence, is_tensor, scalar
-from pypto.error import FeError, FeNotImplementedError, FeTypeError, FeValueError, Span
+from pypto.error import FeNotImplementedError, FeTypeError, FeValueError, Span
 from pypto.ir.dtype import DataType
 from pypto.ir.expr import Const, Expr, apply, const, variables_of
 from pypto.ops import registry
@@ -31,8 +29,12 @@ __all__ = [
     "apply_operator",
     "binary",
     "boolean",
-    "compare",
+    "ceil_divide",
+    "check_plain",
+    "is_list",
     "operand",
+    "parts_of_list",
+    "tensor_operator",
     "truth",
     "unary",
 ]
@@ -53,15 +55,6 @@ BINARY: dict[type, tuple[str, str | None, Callable[[Any, Any], Any]]] = {
     cst.RightShift: (">>", None, operator.rshift),
 }
 """libcst node -> sign, operation on expressions, Python function."""
-
-_COMPARE: dict[type, tuple[str, str, Callable[[Any, Any], bool]]] = {
-    cst.LessThan: ("<", "lt", operator.lt),
-    cst.LessThanEqual: ("<=", "le", operator.le),
-    cst.GreaterThan: (">", "gt", operator.gt),
-    cst.GreaterThanEqual: (">=", "ge", operator.ge),
-    cst.Equal: ("==", "eq", operator.eq),
-    cst.NotEqual: ("!=", "ne", operator.ne),
-}
 
 _UNARY: dict[type, tuple[str, Callable[[Any], Any]]] = {
     cst.Minus: ("-", operator.neg),
@@ -96,7 +89,7 @@ def binary(frame: Frame, sign: type, a: Item, b: Item, node: cst.CSTNode) -> Ite
     if found is not None:
         return found
     if is_tensor(a) or is_tensor(b):
-        return _tensor_operator(frame, BINARY[sign][0], (a, b), node)
+        return tensor_operator(frame, BINARY[sign][0], (a, b), node)
     return apply_operator(frame, sign, a, b, span)
 
 
@@ -121,12 +114,12 @@ def apply_operator(frame: Frame, sign: type, a: Item, b: Item, span: Span) -> It
             return Mapping({**first, **second})
     what = f"the operator {symbol}"
     x, y = frame.python(a, span, what), frame.python(b, span, what)
-    _check_plain(frame, what, span, (x, a), (y, b))
+    check_plain(frame, what, span, (x, a), (y, b))
     _check_size(symbol, x, y, span)
     return from_python(python_call(function, span, x, y))
 
 
-def _tensor_operator(
+def tensor_operator(
     frame: Frame, symbol: str, operands: tuple[Item, ...], node: cst.CSTNode
 ) -> Item:
     spans = [frame.span(node)] * len(operands)
@@ -204,9 +197,9 @@ def _function_of(symbol: str) -> Callable[[Any, Any], Any]:
 
 def _sequence_operator(frame: Frame, symbol: str, a: Item, b: Item, span: Span) -> Sequence | None:
     if symbol == "+":
-        left, right = _parts(frame, a, span), _parts(frame, b, span)
-        if left is not None and right is not None and _is_list(a) == _is_list(b):
-            return Sequence(left + right, _is_list(a))
+        left, right = parts_of_list(frame, a, span), parts_of_list(frame, b, span)
+        if left is not None and right is not None and is_list(a) == is_list(b):
+            return Sequence(left + right, is_list(a))
     if symbol == "*":
         sequence, times = (a, b) if isinstance(a, Sequence) else (b, a)
         count = frame.python(times, span, "repeating a list")
@@ -217,20 +210,20 @@ def _sequence_operator(frame: Frame, symbol: str, a: Item, b: Item, span: Span) 
     return None
 
 
-def _is_list(item: Item) -> bool:
+def is_list(item: Item) -> bool:
     if isinstance(item, Sequence):
         return item.mutable
     return isinstance(item, Known) and isinstance(item.value, list)
 
 
-def _parts(frame: Frame, item: Item, span: Span) -> list[Item] | None:
+def parts_of_list(frame: Frame, item: Item, span: Span) -> list[Item] | None:
     """The items of a list or tuple; None for everything else, which is never equal to one."""
     if isinstance(item, Sequence) or (isinstance(item, Known) and isinstance(item.value, _LISTS)):
         return items_of(frame, item, span)
     return None
 
 
-def _check_plain(frame: Frame, what: str, span: Span, *pairs: tuple[object, Item]) -> None:
+def check_plain(frame: Frame, what: str, span: Span, *pairs: tuple[object, Item]) -> None:
     """Operators of users' classes run their code; those of plain values are Python's own."""
     for value, item in pairs:
         kind = type(value)
@@ -274,7 +267,7 @@ def unary(frame: Frame, sign: type, item: Item, node: cst.CSTNode) -> Item:
         return Known(not truth(frame, item, span))
     symbol, function = _UNARY[sign]
     if is_tensor(item):
-        return item if symbol == "+" else _tensor_operator(frame, symbol, (item,), node)
+        return item if symbol == "+" else tensor_operator(frame, symbol, (item,), node)
     if isinstance(item, Scalar):
         if symbol == "-":
             return scalar(apply("neg", as_number(item.expr)))
@@ -286,7 +279,7 @@ def unary(frame: Frame, sign: type, item: Item, node: cst.CSTNode) -> Item:
     if found is not None:
         return found
     value = frame.python(item, span, f"the operator {symbol}")
-    _check_plain(frame, f"the operator {symbol}", span, (value, item))
+    check_plain(frame, f"the operator {symbol}", span, (value, item))
     return Known(python_call(function, span, value))
 
 
@@ -338,135 +331,6 @@ def boolean(frame: Frame, node: cst.BooleanOperation) -> Item:
     sides = (lambda: frame.evaluate(node.right), lambda: first)
     then, other = sides if is_and else sides[::-1]
     return choose(frame, first.expr, span, then, other, one)
-
-
-# --- comparisons ---
-
-
-def compare(frame: Frame, sign: cst.BaseCompOp, a: Item, b: Item, node: cst.CSTNode) -> Item:
-    """One link of a comparison; ``node`` is the place of an error."""
-    span = frame.span(node)
-    if isinstance(sign, cst.Is | cst.IsNot):
-        return Known(_same(frame, a, b, span) is isinstance(sign, cst.Is))
-    if isinstance(sign, cst.In | cst.NotIn):
-        found = _contains(frame, b, a, node)
-        if isinstance(sign, cst.In):
-            return found
-        return unary(frame, cst.Not, found, node)
-    symbol, op, function = _COMPARE[type(sign)]
-    by_method = operator_method(frame, symbol, a, b, span)
-    if by_method is not None:
-        return by_method
-    if is_tensor(a) or is_tensor(b):
-        return _tensor_operator(frame, symbol, (a, b), node)
-    left, right = operand(frame, a, span), operand(frame, b, span)
-    if left is not None and right is not None and (isinstance(a, Scalar) or isinstance(b, Scalar)):
-        return scalar(apply(op, as_number(left), as_number(right)))
-    if isinstance(a, v.Instance) and isinstance(b, v.Instance) and symbol in ("==", "!="):
-        a, b = _comparable(a, b, span)
-    if isinstance(a, Sequence) or isinstance(b, Sequence):
-        equal = _sequences_equal(frame, a, b, node)
-        if equal is not None and symbol in ("==", "!="):
-            return equal if symbol == "==" else unary(frame, cst.Not, equal, node)
-    x, y = frame.python(a, span, "a comparison"), frame.python(b, span, "a comparison")
-    described = all(isinstance(value, type) or is_dtype(value) for value in (x, y))
-    if symbol not in ("==", "!=") or not described:
-        _check_plain(frame, f"the comparison {symbol}", span, (x, a), (y, b))
-    return Known(python_call(function, span, x, y))
-
-
-def _same(frame: Frame, a: Item, b: Item, span: Span) -> bool:
-    if isinstance(a, Known) and isinstance(b, Known):
-        x, y = frame.use(a, span), frame.use(b, span)
-        identical = (type(None), bool, type(Ellipsis))
-        if type(x) in identical or type(y) in identical:
-            return x is y
-        if isinstance(x, enum.Enum | type) or isinstance(y, enum.Enum | type):
-            return x is y
-        if is_dtype(x) or is_dtype(y):
-            return x is y
-    elif any(isinstance(item, Known) and item.value is None for item in (a, b)):
-        return False
-    elif (is_tensor(a) and is_tensor(b)) or isinstance(a, _MADE) or isinstance(b, _MADE):
-        return a is b
-    refuse(
-        FeError,
-        "'is' compares identities, which numbers and strings do not reliably have",
-        span,
-        help="write ==, or compare with None, True, False or an enum member",
-    )
-
-
-_MADE = (Mapping, v.Set, v.Instance, v.Closure)  # one object each, whatever names lead to it
-
-
-def _comparable(a: v.Instance, b: v.Instance, span: Span) -> tuple[Item, Item]:
-    """What the ``==`` of two objects compares."""
-    equal = next(vars(base)["__eq__"] for base in a.cls.__mro__ if "__eq__" in vars(base))
-    if equal is object.__eq__:
-        return Known(a is b), Known(True)
-    parameters = vars(a.cls).get("__dataclass_params__")
-    if parameters is None or not parameters.eq or a.cls is not b.cls:
-        refuse(
-            FeTypeError, f"the == of the class {a.cls.__name__} runs its code", span,
-            help="compare the attributes",
-        )  # fmt: skip
-    names = [f.name for f in dataclasses.fields(a.cls) if f.compare and f.name in a.fields]
-    left = Sequence([a.fields[name] for name in names], False)
-    return left, Sequence([b.fields[name] for name in names if name in b.fields], False)
-
-
-def _contains(frame: Frame, container: Item, item: Item, node: cst.CSTNode) -> Item:
-    span = frame.span(node)
-    found = call_special_method(frame, container, "__contains__", [item], span)
-    if found is not None:
-        return found if isinstance(found, Scalar) else Known(truth(frame, found, span))
-    if isinstance(container, Known) and isinstance(container.value, str):
-        text = frame.python(item, span, "the operator in")
-        return Known(python_call(operator.contains, span, frame.use(container, span), text))
-    parts = iterate(frame, container, span)
-    if parts is None:
-        refuse(
-            FeTypeError, "'in' needs a list, tuple, range, dict, set or string", span,
-            got=v.describe(container),
-        )  # fmt: skip
-    conditions: list[Expr] = []
-    for part in parts:
-        equal = compare(frame, cst.Equal(), item, part, node)
-        if isinstance(equal, Known) and equal.value:
-            return Known(True)
-        if isinstance(equal, Scalar):
-            if isinstance(container, v.Cursor):  # where it stops is where it goes on later
-                frame.need(equal, span, "'in' of an iterator")
-            conditions.append(equal.expr)
-    return _combine("or", conditions, False)
-
-
-def _combine(op: str, conditions: list[Expr], empty: bool) -> Item:
-    if not conditions:
-        return Known(empty)
-    result = conditions[0]
-    for condition in conditions[1:]:
-        result = apply(op, result, condition)
-    return scalar(result)
-
-
-def _sequences_equal(frame: Frame, a: Item, b: Item, node: cst.CSTNode) -> Item | None:
-    left, right = _parts(frame, a, frame.span(node)), _parts(frame, b, frame.span(node))
-    if left is None or right is None:
-        return Known(False)
-    shape = any(isinstance(item, Sequence) and item.shape for item in (a, b))
-    if len(left) != len(right) or (_is_list(a) != _is_list(b) and not shape):
-        return Known(False)
-    conditions: list[Expr] = []
-    for x, y in zip(left, right, strict=True):
-        equal = compare(frame, cst.Equal(), x, y, node)
-        if isinstance(equal, Known):
-            if not equal.value:
-                return Known(False)
-        elif isinstance(equal, Scalar):
-            conditions.append(equal.expr)
-    return _combine("and", conditions, True)
 
 
 def ceil_divide(frame: Frame, a: Item, b: Item, span: Span) -> Item:

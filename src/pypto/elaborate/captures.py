@@ -32,12 +32,14 @@ __all__ = [
     "ABSENT",
     "CapturedRead",
     "Path",
-    "Row",
     "Step",
     "Unreadable",
+    "builtins_of",
+    "cell_of",
     "evaluate",
     "follow",
-    "launcher_rows",
+    "function_of",
+    "lookup",
     "method_kind",
     "path_text",
     "static_attribute",
@@ -47,7 +49,6 @@ __all__ = [
 
 Step: TypeAlias = tuple[str, Any]
 Path: TypeAlias = tuple[Step, ...]
-Row: TypeAlias = tuple[object, object] | tuple[object, object, object]
 
 ABSENT = "absent"
 """Digest of a read that leads nowhere (any more)."""
@@ -137,7 +138,7 @@ def step_value(value: object, step: Step) -> object:
     return _STEPS[kind](value, key)
 
 
-def _function(value: object) -> types.FunctionType:
+def function_of(value: object) -> types.FunctionType:
     if type(value).__module__.startswith("pypto."):
         value = getattr(value, "function", value)  # pypto.frontend.function keeps it there
     if not isinstance(value, types.FunctionType):
@@ -146,18 +147,18 @@ def _function(value: object) -> types.FunctionType:
 
 
 def _global(value: object, name: str) -> object:
-    function = _function(value)
+    function = function_of(value)
     try:
         return function.__globals__[name]
     except KeyError:
         pass
     try:
-        return _builtins(function)[name]
+        return builtins_of(function)[name]
     except KeyError:
         raise Unreadable(f"name '{name}' is not defined", missing=True) from None
 
 
-def _builtins(function: types.FunctionType) -> dict[str, Any]:
+def builtins_of(function: types.FunctionType) -> dict[str, Any]:
     untyped: Any = function  # not all type stubs know the attribute
     found: dict[str, Any] = untyped.__builtins__
     return found
@@ -165,12 +166,12 @@ def _builtins(function: types.FunctionType) -> dict[str, Any]:
 
 def _cell(value: object, name: str) -> object:
     try:
-        return _find_cell(_function(value), name).cell_contents
+        return cell_of(function_of(value), name).cell_contents
     except ValueError:
         raise Unreadable(f"'{name}' has no value yet", missing=True) from None
 
 
-def _find_cell(function: types.FunctionType, name: str) -> types.CellType:
+def cell_of(function: types.FunctionType, name: str) -> types.CellType:
     names = function.__code__.co_freevars
     if name not in names or function.__closure__ is None:
         raise Unreadable(f"name '{name}' is not defined", missing=True)
@@ -178,7 +179,7 @@ def _find_cell(function: types.FunctionType, name: str) -> types.CellType:
 
 
 def _default(value: object, name: str) -> object:
-    function = _function(value)
+    function = function_of(value)
     code = function.__code__
     if function.__kwdefaults__ and name in function.__kwdefaults__:
         return function.__kwdefaults__[name]
@@ -202,7 +203,7 @@ def static_attribute(value: object, name: str) -> object:
         return value.name if name == "name" else value._value_
     if not isinstance(kind.__getattribute__, types.WrapperDescriptorType):
         raise Unreadable(f"'{kind.__name__}' computes its attributes in __getattribute__")
-    found = _lookup(kind, name)
+    found = lookup(kind, name)
     if isinstance(found, property):
         raise Unreadable(f"'{name}' is a property of '{kind.__name__}': it runs code when read")
     if isinstance(found, types.MemberDescriptorType) or type(found).__name__ == "_tuplegetter":
@@ -221,7 +222,7 @@ def static_attribute(value: object, name: str) -> object:
         if hasattr(type(found), "__get__"):
             raise Unreadable(f"'{name}' of '{kind.__name__}' is no stored value: it runs code")
         return found
-    if _lookup(kind, "__getattr__") is not _NONE:
+    if lookup(kind, "__getattr__") is not _NONE:
         raise Unreadable(f"'{kind.__name__}' computes '{name}' in __getattr__")
     raise Unreadable(f"'{kind.__name__}' object has no attribute '{name}'", missing=True)
 
@@ -234,7 +235,7 @@ def method_kind(kind: type, stored: object, name: str) -> str | None:
     """
     if not isinstance(kind.__getattribute__, types.WrapperDescriptorType):
         return None
-    found = _lookup(kind, name)
+    found = lookup(kind, name)
     if type(found) is property:
         return "property" if isinstance(found.fget, types.FunctionType) else None
     if type(stored) is dict and name in stored:
@@ -255,7 +256,7 @@ def _method(value: object, name: str) -> object:
     kind = value if isinstance(value, type) else type(value)
     stored = None if isinstance(value, type) else getattr(value, "__dict__", None)
     what = method_kind(kind, stored, name)
-    found: Any = _lookup(kind, name)
+    found: Any = lookup(kind, name)
     if what is None:
         raise Unreadable(f"'{kind.__name__}' has no method '{name}' in Python", missing=True)
     if what == "property":
@@ -274,7 +275,7 @@ class _None:
 _NONE = _None()
 
 
-def _lookup(kind: type, name: str) -> object:
+def lookup(kind: type, name: str) -> object:
     for base in kind.__mro__:
         if name in vars(base):
             found: object = vars(base)[name]
@@ -294,7 +295,7 @@ def _module_attribute(module: types.ModuleType, name: str) -> object:
 def _class_attribute(kind: type, name: str) -> object:
     if isinstance(kind, enum.EnumMeta) and name in kind.__members__:
         return kind.__members__[name]
-    found = _lookup(kind, name)
+    found = lookup(kind, name)
     if found is _NONE:
         raise Unreadable(f"class '{kind.__name__}' has no attribute '{name}'", missing=True)
     if isinstance(found, staticmethod):
@@ -309,7 +310,7 @@ def _item(value: object, key: Any) -> object:
     plain = any(
         isinstance(value, base) and kind.__getitem__ is base.__getitem__ for base in _CONTAINERS
     )
-    if not plain or _lookup(kind, "__missing__") is not _NONE:
+    if not plain or lookup(kind, "__missing__") is not _NONE:
         raise Unreadable(f"indexing a '{kind.__name__}' runs code")
     if len(value) > LIMIT:  # type: ignore[arg-type]
         raise Unreadable(f"it has more than {LIMIT} items; pass it as an argument")
@@ -348,118 +349,3 @@ _STEPS: dict[str, Any] = {
     "method": _method,
     "outline": _outline,
 }
-
-
-def launcher_rows(
-    reads: tuple[CapturedRead, ...], function: types.FunctionType
-) -> tuple[Row, ...] | None:
-    """The places that ``reads`` pass through, in the form the launcher compares by pointer.
-
-    Rows are ``(container, key, expected)``: a dict and its key, a cell and None, a list and an
-    index, an object and an attribute's name, or a mutable container and Ellipsis (compared by
-    value); ``(dict, key)``: nothing is there. None when some read cannot be put so: such a
-    kernel's reads are compared by :func:`evaluate`. Raises Unreadable when a read leads nowhere.
-    """
-    rows: dict[tuple[int, object], Row] = {}
-    for read in reads:
-        value: object = function
-        for step in read.path:
-            found = step_value(value, step)
-            if step[0] == "method" and _is_class_method(value, step[1]):
-                return None  # each look makes a new object of it
-            if step[0] == "outline" and type(value) is not tuple:
-                return None
-            for row in _step_rows(value, step, found):
-                rows[id(row[0]), repr(row[1])] = row
-            value = found
-        ending = _value_rows(value)
-        if ending is None:
-            return None
-        for row in ending:
-            rows[id(row[0]), repr(row[1])] = row
-    return tuple(rows.values())
-
-
-def _step_rows(value: object, step: Step, found: object) -> tuple[Row, ...]:
-    """The places that one step reads; empty when the step cannot change."""
-    kind, key = step
-    if kind == "global":
-        function = _function(value)
-        scope = function.__globals__
-        if key in scope:
-            return ((scope, key, found),)
-        return (scope, key), (_builtins(function), key, found)
-    if kind == "cell":
-        return ((_find_cell(_function(value), key), None, found),)
-    if kind == "default":
-        function = _function(value)
-        named = function.__kwdefaults__
-        if named and key in named:
-            return (function, "__kwdefaults__", named), (named, key, found)
-        return ((function, "__defaults__", function.__defaults__),)
-    if kind == "method":
-        return _method_rows(value, key)
-    if kind == "outline":
-        return ()  # of a tuple
-    if kind == "base":
-        return ((value, "__mro__", value.__mro__),)  # type: ignore[attr-defined]
-    if kind == "attr":
-        stored = getattr(value, "__dict__", None)
-        if isinstance(value, enum.Enum | enum.EnumMeta | tuple):
-            return ()
-        if type(stored) is dict and key in stored:
-            return ((stored, key, found),)
-        return ((value, key, found),)
-    if isinstance(value, tuple | str | range | bytes):
-        return ()
-    if type(value) is list and (type(key) is not int or key < 0):
-        return ((value, Ellipsis, value),)
-    return ((value, key, found),)
-
-
-def _method_rows(value: object, name: str) -> tuple[Row, ...]:
-    """The class has the method, and the object nothing that hides it."""
-    if isinstance(value, type):
-        return ((value, name, getattr(value, name)),)
-    row: Row = (type(value), name, getattr(type(value), name))
-    stored = getattr(value, "__dict__", None)
-    return (row, (stored, name)) if type(stored) is dict else (row,)
-
-
-def _is_class_method(value: object, name: str) -> bool:
-    kind = value if isinstance(value, type) else type(value)
-    return isinstance(_lookup(kind, name), classmethod)
-
-
-_IMMUTABLE = (bool, int, float, complex, str, bytes, type(None), type(Ellipsis), range)
-
-
-def _value_rows(value: object) -> tuple[Row, ...] | None:
-    """What must stay as it is besides the pointer to ``value``; None when that cannot be said."""
-    if _immutable(value):
-        return ()
-    if isinstance(value, types.FunctionType):
-        return ((value, "__code__", value.__code__),)  # reloading in place replaces it
-    if type(value) in (list, dict):
-        parts = value if type(value) is list else value.values()  # type: ignore[attr-defined]
-        if all(_immutable(part) for part in parts):
-            return ((value, Ellipsis, value),)
-    if type(value).__module__.startswith("pypto."):
-        inner = getattr(value, "function", None)
-        if isinstance(inner, types.FunctionType):
-            return ((inner, "__code__", inner.__code__),)
-    return None
-
-
-def _immutable(value: object) -> bool:
-    kind = type(value)
-    if kind in _IMMUTABLE or isinstance(value, enum.Enum | types.ModuleType | type):
-        return True
-    if isinstance(value, types.BuiltinFunctionType):
-        return True
-    if kind is tuple or kind is frozenset:
-        return all(_immutable(part) for part in value)  # type: ignore[attr-defined]
-    module = kind.__module__.partition(".")[0]
-    if module == "pypto":
-        return not hasattr(value, "function")
-    return module in ("numpy", "torch") and not hasattr(value, "__setitem__")

@@ -11,11 +11,12 @@ import libcst as cst
 
 from pypto._spelling import nearest
 from pypto.elaborate import values as v
-from pypto.elaborate.arithmetic import binary, boolean, compare, truth, unary
+from pypto.elaborate.arithmetic import binary, boolean, truth, unary
 from pypto.elaborate.attributes import attribute
 from pypto.elaborate.branches import choose
 from pypto.elaborate.calls import evaluate_call
 from pypto.elaborate.closures import make_lambda
+from pypto.elaborate.comparisons import compare
 from pypto.elaborate.comprehensions import (
     dict_comprehension,
     generator,

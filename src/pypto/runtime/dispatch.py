@@ -16,7 +16,8 @@ from pypto._options.modes import CompStage, RunMode
 from pypto._traceback import full_tracebacks, outside
 from pypto.build import assume
 from pypto.build.steps import KINDS
-from pypto.elaborate.captures import CapturedRead, Unreadable, evaluate, launcher_rows
+from pypto.elaborate.captures import CapturedRead, Unreadable, evaluate
+from pypto.elaborate.rows import launcher_rows
 from pypto.error import FeValueError, PyptoError, PyptoGeneralError
 from pypto.ir.signature import CallSignature, TensorSignature
 from pypto.runtime import cpu
