@@ -278,6 +278,8 @@ class _Machine:
         if buffer.base is not None:
             base, offset = self._memory(buffer.base), self.scalar(buffer.offset)
             shape = self.sizes(buffer.type.shape)
+            if buffer.type.dtype is not buffer.base.type.dtype:
+                return self._shown(base, buffer, shape)
             count = torch.Size(shape).numel()
             if count and not 0 <= offset <= base.data.numel() - count:
                 raise Fault(f"the view {buffer} of {list(shape)} at {offset} leaves {buffer.base}")
@@ -289,6 +291,18 @@ class _Machine:
             dtype = getattr(torch, buffer.type.dtype.torch_name or "")
             self.memory[id(buffer)] = Elements.unwritten(self.sizes(buffer.type.shape), dtype)
         return self.memory[id(buffer)]
+
+    def _shown(self, base: Elements, buffer: Buffer, shape: tuple[int, ...]) -> Elements:
+        """The bytes of ``base`` in the dtype of ``buffer``. What is defined: for equal widths a
+        view, for others what all bytes of an element are."""
+        data = base.data.view(getattr(torch, buffer.type.dtype.torch_name or ""))
+        if tuple(data.shape) != shape:
+            raise Fault(f"the view {buffer} has {list(data.shape)}, its type says {list(shape)}")
+        if data.shape == base.defined.shape:
+            return Elements(data, base.defined)
+        if not bool(base.defined.all()):
+            raise Fault(f"{buffer} shows elements that are not written")
+        return Elements.whole(data)
 
     def _region(self, buffer: Buffer, region: Region) -> Elements:
         memory = self._memory(buffer)

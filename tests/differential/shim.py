@@ -68,8 +68,12 @@ class Tensor:
     def assemble(self, part: Tensor, offsets: Sequence[int]) -> None:
         _assemble(part, offsets, self)
 
-    def view(self, shape: Sequence[int], offsets: Sequence[int], **options: Any) -> Tensor:
-        return _view(self, shape, offsets, **options)
+    def view(self, *args: Any, **options: Any) -> Tensor:
+        return _view(self, *args, **options)
+
+    def reshape(self, shape: Sequence[int]) -> Tensor:
+        """Of what lies in one piece."""
+        return Tensor(self.data.view(tuple(shape)), memory=self.memory)
 
     def __iadd__(self, other: Tensor | float) -> Tensor:
         return self._in_place(_apply(registry.get("add"), self, other))
@@ -190,11 +194,17 @@ def _filled(value: int) -> Callable[..., Tensor]:
 
 def _view(
     source: Tensor,
-    shape: Sequence[int],
-    offsets: Sequence[int],
+    shape: Sequence[int] | pypto.DataType = (),
+    offsets: Sequence[int] = (),
     *,
     valid_shape: Sequence[int] | None = None,
+    dtype: pypto.DataType | None = None,
 ) -> Tensor:
+    if isinstance(shape, pypto.DataType):
+        shape, dtype = (), shape
+    if dtype is not None:
+        shown = source.data.view(getattr(torch, dtype.torch_name or ""))
+        return Tensor(shown, memory=source.memory)
     sizes = shape if valid_shape is None else map(min, shape, valid_shape)
     box = tuple(slice(o, o + s) for o, s in zip(offsets, sizes, strict=True))
     return Tensor(source.data[box], memory=source.memory)

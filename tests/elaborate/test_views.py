@@ -4,7 +4,14 @@ from __future__ import annotations
 
 import pytest
 
-from pypto.error import FeNotImplementedError, FeTypeError, FeValueError, PyptoError, ShapeError
+from pypto.error import (
+    DtypeError,
+    FeNotImplementedError,
+    FeTypeError,
+    FeValueError,
+    PyptoError,
+    ShapeError,
+)
 from tests.differential.agree import agree, count
 from tests.elaborate.support import Workshop, body
 
@@ -62,8 +69,15 @@ def test_a_part_with_gaps_is_copied_before_its_shape_changes(shop: Workshop) -> 
         ("pypto.view(x, [s], [0])", FeTypeError, "the shape of a view is a list of ints"),
         ("pypto.view(1, [4], [0])", FeTypeError, "view takes a tensor"),
         ("pypto.view(x, [4])", FeTypeError, "view misses the argument 'offsets'"),
-        ("pypto.view(x, dtype=pypto.DT_INT32)", FeNotImplementedError,
-         "view with a dtype is not available in this version"),
+        ("pypto.view(x, dtype=4)", FeTypeError, "the dtype of a view is a pypto dtype"),
+        ("x.view(pypto.DT_BOOL)", DtypeError, "the bytes of a tensor are no truth values"),
+        ("x.view(pypto.DT_FP8)", DtypeError, "a view does not take DT_FP8 on this target"),
+        ("x[1:4].view(pypto.DT_INT64)", ShapeError,
+         "an element of DT_INT64 is 2 of DT_FP32: 1 cannot be divided by 2"),
+        ("x[0:3].view(pypto.DT_INT64)", ShapeError,
+         "an element of DT_INT64 is 2 of DT_FP32: 3 cannot be divided by 2"),
+        ("x.reshape([2, 4])[:, 1].view(pypto.DT_INT16)", ShapeError,
+         "the last axis of this part does not lie side by side in memory"),
         ("x.reshape([3])", ShapeError, "reshape keeps the number of elements"),
         ("x.reshape([-1, -1])", FeValueError,
          "a shape has sizes of 0 or more, and one -1 at most"),

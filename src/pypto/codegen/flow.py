@@ -9,6 +9,7 @@ from pypto.codegen.device import DeviceScalars, cpp_type
 from pypto.codegen.plan import Globals, PlanWriter
 from pypto.codegen.values import c_string
 from pypto.codegen.views import FlowView, TensorView
+from pypto.ir.dtype import DataType
 from pypto.ir.expr import Expr, Variable, apply, as_int, const, variables_of
 from pypto.ir.tensor import Buffer, Carried
 from pypto.ir.tile import (
@@ -47,7 +48,8 @@ class FlowWriter:
         self.shared = shared
         self.writers = writers
         self.scalars = DeviceScalars(shared.arguments, shared.variables, shared.functions)
-        self.read: dict[Buffer, str] = {}  # global tensors that the function itself reads
+        # Global tensors that the function itself reads, by memory and what it is read as.
+        self.read: dict[tuple[Buffer, DataType], str] = {}
         self.allocated = False
         self.sharing = False  # in a loop that is shared by the cores
         self.program = program
@@ -82,8 +84,8 @@ class FlowWriter:
     def tensors(self) -> tuple[TensorView, ...]:
         """The global tensors that the function needs for scalars."""
         return tuple(
-            TensorView(b.type.dtype.cpp, member, self.shared.pointer(b))
-            for b, member in self.read.items()
+            TensorView(dtype.cpp, member, self.shared.pointer(buffer))
+            for (buffer, dtype), member in self.read.items()
         )
 
     def _allocate(self, node: TileNode, waited: bool) -> None:
@@ -295,8 +297,8 @@ class FlowWriter:
 
     def _dump(self, node: PrintTensor) -> None:
         """As many elements as a call of DumpTensor writes."""
-        member = self._member(node.buffer)
-        dtype = node.buffer.type.dtype
+        member = self._member(node.buffer, node.dtype)
+        dtype = node.dtype
         lines = []
         if node.written:
             line = "CacheLine::ENTIRE_DATA_CACHE, DcciDst::CACHELINE_OUT"
@@ -312,16 +314,19 @@ class FlowWriter:
         if known != 0:
             self._by_one(lines, holds)
 
-    def _member(self, buffer: Buffer) -> str:
-        """The global tensor through which the function itself reads ``buffer``."""
-        return self.read.setdefault(buffer, f"{self.shared.tensors[buffer]}Scalars")
+    def _member(self, buffer: Buffer, dtype: DataType) -> str:
+        """The global tensor through which the function itself reads ``buffer`` as ``dtype``."""
+        name = f"{self.shared.tensors[buffer]}Scalars"
+        if dtype is not buffer.type.dtype:
+            name += f"As{dtype.short.capitalize()}"
+        return self.read.setdefault((buffer, dtype), name)
 
     def _read(self, read: ReadScalar) -> None:
-        member = self._member(read.buffer)
+        member = self._member(read.buffer, read.dtype)
         offset = _bare(self.scalars.text(read.offset, "offset"))
         if read.written:
             line = "CacheLine::SINGLE_CACHE_LINE, DcciDst::CACHELINE_OUT"
-            type = read.buffer.type.dtype.cpp
+            type = read.dtype.cpp
             self._emit("line", f"DataCacheCleanAndInvalid<{type}, {line}>({member}[{offset}]);")
         name = self.shared.variables[read.result]
         self._emit("line", f"const {cpp_type(read.result)} {name} = {member}.GetValue({offset});")

@@ -84,7 +84,8 @@ class PlanWriter:
         self.kept = {copy.local: copy for block in plan.blocks() for copy in block.kept}
         self.area_types = {a: self._area_type(a) for a in plan.areas}
         self.types = {a: t.cpp for a, t in self.area_types.items()}
-        self.members: dict[tuple[Buffer, Expr], str] = {}  # global tensors, by memory and offset
+        # Global tensors, by memory, what it is read as, and offset.
+        self.members: dict[tuple[Buffer, DataType, Expr], str] = {}
         self.member_names = Names()
         self.step = self.arguments.derived("step", number)
         self._name_locals()
@@ -292,10 +293,11 @@ class PlanWriter:
 
     def _global(self, copy: Copy) -> str:
         memory = root(copy.buffer)
-        member = self.members.get((memory, copy.offset))
+        place = memory, copy.buffer.type.dtype, copy.offset
+        member = self.members.get(place)
         if member is None:
             member = f"{self.member_names.plain(self.shared.tensors[memory])}_"
-            self.members[memory, copy.offset] = member
+            self.members[place] = member
         return self.extents.place(copy, member)
 
     def _copies(self, copies: Sequence[Copy], area: Area, into: bool) -> list[Statement]:
@@ -342,10 +344,8 @@ class PlanWriter:
         release = ["const"] if plan.prologue.loads else []
         places = self.shared.places
         tensors = tuple(
-            self._tensor(memory, offset, member)
-            for (memory, offset), member in sorted(
-                self.members.items(), key=lambda item: places[item[0][0]]
-            )
+            self._tensor(*place, member)
+            for place, member in sorted(self.members.items(), key=lambda item: places[item[0][0]])
         )
         members = [
             (f"LocalTensor<{self.types[a]}>", _BASES[a])
@@ -383,7 +383,7 @@ class PlanWriter:
     def _pointers(self) -> list[Buffer]:
         """The buffers whose pointers the class takes, in the order of the kernel's parameters:
         the plans of one stage are constructed alike."""
-        touched = {memory for memory, _ in self.members}
+        touched = {memory for memory, _, _ in self.members}
         used = sorted(touched, key=self.shared.places.__getitem__)
         workspace = [b for b in used if b in self.shared.offsets]
         return [b for b in used if b not in self.shared.offsets] + workspace[:1]
@@ -391,10 +391,10 @@ class PlanWriter:
     def _pointer(self, buffer: Buffer) -> str:
         return "workspace" if buffer in self.shared.offsets else self.shared.tensors[buffer]
 
-    def _tensor(self, memory: Buffer, offset: Expr, member: str) -> TensorView:
+    def _tensor(self, memory: Buffer, dtype: DataType, offset: Expr, member: str) -> TensorView:
         start = self.scalars.term(offset, "start")
         source = self.shared.pointer(memory)
-        return TensorView(memory.type.dtype.cpp, member, source, "" if start == "0" else start)
+        return TensorView(dtype.cpp, member, source, "" if start == "0" else start)
 
     def arguments_of_call(self) -> str:
         """What the kernel function gives the constructor."""

@@ -20,11 +20,20 @@ from pypto.elaborate.regions import Cut, cut_of
 from pypto.elaborate.scalars import as_number
 from pypto.elaborate.tensors import check_written, part_of_buffer, write
 from pypto.elaborate.values import Item, Known, Part
-from pypto.error import FeNotImplementedError, FeTypeError, FeValueError, ShapeError, Span
+from pypto.error import (
+    DtypeError,
+    FeNotImplementedError,
+    FeTypeError,
+    FeValueError,
+    ShapeError,
+    Span,
+)
+from pypto.ir.dtype import DataType, stored_dtypes
 from pypto.ir.expr import Expr, apply, as_int, const, product_of
-from pypto.ir.tensor import Buffer, Region, TensorType
+from pypto.ir.tensor import Buffer, Region, TensorType, start_of
 from pypto.language import builtin
 from pypto.language.builtin import Builtin
+from pypto.language.dtype_names import suggestion
 
 __all__ = ["METHODS", "SIGNATURES", "call_view", "call_view_method", "linear"]
 
@@ -128,24 +137,90 @@ def _typed(part: Part, shape: Items[Expr], valid: Items[Expr]) -> TensorType:
 
 def _view(frame: Frame, given: Given, span: Span, name: str | None) -> Item:
     tensor = _tensor(given["input"], "view")
+    shape = given.get("shape", (None, span))[0]
+    if "dtype" not in given and isinstance(shape, Known) and isinstance(shape.value, DataType):
+        given = {**given, "dtype": given["shape"]}  # x.view(dtype), as torch has it
     if "dtype" in given:
-        message = "view with a dtype is not available in this version"
-        refuse(FeNotImplementedError, message, given["dtype"][1], help="use pypto.cast")
+        return _reinterpreted(frame, tensor, given, span, name)
     for key in ("shape", "offsets"):
         if key not in given:
             refuse(FeTypeError, f"view misses the argument '{key}'", span, help=builtin.view.usage)
-    shape = _numbers(frame, given["shape"], "the shape of a view")
+    stated = _numbers(frame, given["shape"], "the shape of a view")
     offsets = _numbers(frame, given["offsets"], "offsets")
-    _check_count(shape, tensor.type.rank, "the shape of a view", given["shape"][1])
+    _check_count(stated, tensor.type.rank, "the shape of a view", given["shape"][1])
     _check_count(offsets, tensor.type.rank, "offsets", given["offsets"][1])
-    for size in shape:
+    for size in stated:
         if (as_int(size) if as_int(size) is not None else -1) < 0:  # type: ignore[operator]
             refuse(
                 FeTypeError, "the shape of a view is a list of ints", given["shape"][1],
                 got=str(size), help="what varies is the valid shape: view(..., valid_shape=[...])",
             )  # fmt: skip
-    part = replace(_box(frame, tensor, offsets, shape, span), name=name)
+    part = replace(_box(frame, tensor, offsets, stated, span), name=name)
     return narrowed(frame, part, given["valid_shape"]) if "valid_shape" in given else part
+
+
+def _reinterpreted(
+    frame: Frame, tensor: v.Tensor, given: Given, span: Span, name: str | None
+) -> Part:
+    """The bytes of ``tensor`` as elements of another dtype; shape and offsets do not count."""
+    dtype = _dtype(frame, given["dtype"], tensor)
+    part = part_of_buffer(frame, tensor, span)
+    have, want = part.type.dtype.bytes, dtype.bytes
+    last = len(part.buffer.type.shape) - 1
+    if have != want and (not part.axes or part.axes[-1] != last):
+        refuse(
+            ShapeError, "the last axis of this part does not lie side by side in memory", span,
+            got=v.describe(tensor),
+            help=f"a dtype of {have} bytes alone can show it; or copy it first: t * 1",
+        )  # fmt: skip
+
+    def scaled(size: Expr) -> Expr:
+        return apply("floordiv", apply("mul", size, have), want)
+
+    def ends(sizes: tuple[Expr, ...]) -> tuple[Expr, ...]:
+        return sizes if have == want else (*sizes[:-1], scaled(sizes[-1]))
+
+    if want > have:
+        starts = part.buffer.type.shape[last], part.region.offsets[last], part.type.shape[-1]
+        for size in (*starts, start_of(part.buffer)):
+            left = apply("mod", size, want // have)
+            message = f"an element of {dtype} is {want // have} of {part.type.dtype}"
+            if as_int(left) not in (None, 0):
+                refuse(
+                    ShapeError, f"{message}: {size} cannot be divided by {want // have}", span,
+                    expected="a last axis, and a start along it, that can be divided",
+                    got=v.describe(tensor),
+                )  # fmt: skip
+            message = f"{message}: {left} == 0 is needed"
+            frame.context.builder.require(apply("eq", left, 0), message, span)
+    type = TensorType(dtype, ends(part.buffer.type.shape))
+    made = frame.context.builder.local(name or part.buffer.name, type, span, base=part.buffer)
+    region = Region(ends(part.region.offsets), ends(part.region.sizes))
+    shape, valid = ends(part.type.shape), ends(part.type.sizes)
+    seen = TensorType(dtype, shape, None if shape == valid else valid)
+    return Part(made, region, part.axes, seen, name)
+
+
+def _dtype(frame: Frame, argument: Argument, tensor: v.Tensor) -> DataType:
+    dtype = frame.python(*argument, "the dtype of a view")
+    if not isinstance(dtype, DataType):
+        refuse(
+            FeTypeError, "the dtype of a view is a pypto dtype", argument[1],
+            expected="pypto.DT_FP32, pypto.DT_FP16, ...", got=v.describe(Known(dtype)),
+            help=suggestion(dtype),
+        )  # fmt: skip
+    if dtype is DataType.DT_BOOL and tensor.type.dtype is not dtype:
+        refuse(
+            DtypeError, "the bytes of a tensor are no truth values", argument[1],
+            got=v.describe(tensor), help="compare instead: t != 0",
+        )  # fmt: skip
+    for one in (dtype, tensor.type.dtype):
+        if one not in stored_dtypes:
+            refuse(
+                DtypeError, f"a view does not take {one} on this target", argument[1],
+                expected=f"one of {', '.join(str(d) for d in sorted(stored_dtypes))}",
+            )  # fmt: skip
+    return dtype
 
 
 def narrowed(frame: Frame, tensor: v.Tensor, argument: Argument) -> Part:

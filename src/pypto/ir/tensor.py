@@ -17,7 +17,7 @@ from typing import Literal, TypeAlias
 
 from pypto.error import Span
 from pypto.ir.dtype import DataType
-from pypto.ir.expr import Expr, Variable, as_int, const
+from pypto.ir.expr import Expr, Variable, apply, as_int, const
 
 __all__ = [
     "Axes",
@@ -45,6 +45,7 @@ __all__ = [
     "full_region",
     "root",
     "scalars_of",
+    "start_of",
     "walk",
 ]
 
@@ -104,7 +105,8 @@ class Buffer:
     """Memory that statements read and write: a tensor parameter or a local tensor.
 
     ``param`` is the position in the kernel's signature, None for a local tensor. With ``base`` it
-    is no memory of its own but another shape of ``base``'s, from element ``offset`` on, row by row.
+    is no memory of its own but another shape of ``base``'s, from its element ``offset`` on, row by
+    row; or the same rows in another dtype, from its first element on.
     """
 
     name: str
@@ -138,6 +140,19 @@ def root(buffer: Buffer) -> Buffer:
     while buffer.base is not None:
         buffer = buffer.base
     return buffer
+
+
+def start_of(buffer: Buffer) -> Expr:
+    """The element of the memory at which ``buffer`` starts, counted in its own dtype."""
+    start: Expr = _ZERO
+    width = buffer.type.dtype.bytes
+    here = buffer
+    while here.base is not None:
+        # Where widths differ, the wider elements start at multiples of their width.
+        bytes = apply("mul", here.offset, here.base.type.dtype.bytes)
+        start = apply("add", start, apply("floordiv", bytes, width))
+        here = here.base
+    return start
 
 
 def full_region(buffer: Buffer) -> Region:

@@ -367,11 +367,12 @@ class TileBranch:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ReadScalar:
-    """``result`` = the element of ``buffer``'s memory at ``offset``. ``written``: the kernel writes
-    that memory, so that the scalar unit's cache may be stale."""
+    """``result`` = the element of ``buffer``'s memory at ``offset``, in elements of ``dtype``.
+    ``written``: the kernel writes that memory, so that the scalar unit's cache may be stale."""
 
     result: Variable
     buffer: Buffer
+    dtype: DataType
     offset: Expr
     written: bool
     span: Span
@@ -388,10 +389,11 @@ class PrintText:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class PrintTensor:
-    """``count`` elements of ``buffer``'s memory from ``offset`` on, by the core that prints texts.
-    ``written``: the kernel writes that memory."""
+    """``count`` elements of ``dtype`` in ``buffer``'s memory from ``offset`` on, by the core that
+    prints texts. ``written``: the kernel writes that memory."""
 
     buffer: Buffer
+    dtype: DataType
     offset: Expr
     count: Expr
     written: bool

@@ -222,8 +222,8 @@ set_semantic_label = Builtin(
 )
 view = Builtin(
     "view",
-    "(input, shape, offsets, *, valid_shape=None)",
-    "A part of a tensor: a box of this shape at these offsets.",
+    "(input, shape, offsets, *, valid_shape=None, dtype=None)",
+    "A part of a tensor: a box of this shape at these offsets; or its bytes in another dtype.",
 )
 assemble = Builtin(
     "assemble",

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from pypto.ir.expr import Expr, apply, const, product_of
-from pypto.ir.tensor import Buffer, Load, Shape, Store, along
+from pypto.ir.tensor import Buffer, Load, Shape, Store, along, start_of
 
 __all__ = ["Access", "access_of", "offset_of", "row_strides", "store_sizes"]
 
@@ -13,10 +13,11 @@ __all__ = ["Access", "access_of", "offset_of", "row_strides", "store_sizes"]
 @dataclass(frozen=True, slots=True)
 class Access:
     """Elements of a buffer's memory: ``offset`` plus index times stride, summed over the axes of
-    the value loaded or stored."""
+    the value loaded or stored. ``width``: bytes of an element."""
 
     offset: Expr
     strides: Shape
+    width: int
 
 
 def row_strides(buffer: Buffer) -> Shape:
@@ -27,7 +28,7 @@ def row_strides(buffer: Buffer) -> Shape:
 
 def offset_of(buffer: Buffer, index: Shape) -> Expr:
     """Where the element of ``buffer`` at ``index`` lies in its memory."""
-    offset = buffer.offset
+    offset = start_of(buffer)
     for start, stride in zip(index, row_strides(buffer), strict=True):
         offset = apply("add", offset, apply("mul", start, stride))
     return offset
@@ -48,8 +49,8 @@ def _access(statement: Load | Store) -> Access:
     offset = offset_of(statement.buffer, statement.region.offsets)
     axes = statement.axes
     if axes is not None:
-        return Access(offset, tuple(const(0) if a is None else strides[a] for a in axes))
-    return Access(offset, strides)
+        strides = tuple(const(0) if a is None else strides[a] for a in axes)
+    return Access(offset, strides, statement.buffer.type.dtype.bytes)
 
 
 def store_sizes(store: Store) -> Shape:

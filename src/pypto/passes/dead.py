@@ -20,6 +20,7 @@ from pypto.ir.tensor import (
     Value,
     root,
     scalars_of,
+    start_of,
     walk,
 )
 
@@ -100,7 +101,7 @@ class _Backward:
         else:
             self.live.update(a for a in statement.args if isinstance(a, Value))
         if isinstance(statement, Load | Store | LoadScalar | Dump):
-            self._mention((*statement.buffer.type.shape, statement.buffer.offset))
+            self._mention((*statement.buffer.type.shape, start_of(statement.buffer)))
         self._mention(scalars_of(statement))
         return statement
 

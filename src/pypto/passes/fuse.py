@@ -242,7 +242,7 @@ class _Fusion:
         """True when both start at the same element and go on in the same way, by the sizes known to
         be equal. How far they go is for the stage's space to say."""
         a, b = access_of(load), access_of(store)
-        if len(a.strides) != len(b.strides):
+        if a.width != b.width or len(a.strides) != len(b.strides):
             return False
         pairs = [(a.offset, b.offset), *zip(a.strides, b.strides, strict=True)]
         return all(self.sizes.equal(x, y) for x, y in pairs)

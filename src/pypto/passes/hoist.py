@@ -22,6 +22,7 @@ from pypto.ir.tensor import (
     Statement,
     Store,
     root,
+    start_of,
     walk,
 )
 from pypto.passes.dead import written_in
@@ -70,7 +71,7 @@ class _Hoist:
             if not isinstance(statement, Load) or self.same[statement.buffer] in written:
                 continue
             buffer, region = statement.buffer, statement.region
-            scalars = (buffer.offset, *buffer.type.shape, *region.offsets, *region.sizes)
+            scalars = (start_of(buffer), *buffer.type.shape, *region.offsets, *region.sizes)
             if buffer in loop.locals or any(variables_of(e) & varies for e in scalars):
                 continue
             if self._inside(statement):

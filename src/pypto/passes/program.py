@@ -119,12 +119,14 @@ class Planner:
         load = item.load
         offset = offset_of(load.buffer, load.index)
         memory = root(load.buffer)
-        return ReadScalar(load.result, memory, offset, item.touch.memory in self.written, load.span)
+        written = item.touch.memory in self.written
+        return ReadScalar(load.result, memory, load.buffer.type.dtype, offset, written, load.span)
 
     def _shown(self, dump: Dump, written: bool) -> PrintTensor:
         offset = offset_of(dump.buffer, dump.region.offsets)
         count = product_of(dump.region.sizes)
-        return PrintTensor(root(dump.buffer), offset, count, written, dump.span)
+        memory, dtype = root(dump.buffer), dump.buffer.type.dtype
+        return PrintTensor(memory, dtype, offset, count, written, dump.span)
 
 
 def _range(loop: For) -> LoopRange:

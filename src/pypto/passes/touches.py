@@ -13,7 +13,18 @@ from typing import Any
 from pypto.ir.expr import Expr, Variable, apply, as_int, const, variables_of
 from pypto.ir.ranges import Ranges
 from pypto.ir.sizes import substitute
-from pypto.ir.tensor import Buffer, Dump, For, If, Load, LoadScalar, Shape, Statement, Store
+from pypto.ir.tensor import (
+    Buffer,
+    Dump,
+    For,
+    If,
+    Load,
+    LoadScalar,
+    Shape,
+    Statement,
+    Store,
+    start_of,
+)
 from pypto.passes.access import access_of
 from pypto.passes.stage import Stage
 
@@ -113,7 +124,9 @@ class Scope:
             return False
         if a.buffer is not b.buffer and a.buffer.type.shape != b.buffer.type.shape:
             return True
-        if a.buffer.offset != b.buffer.offset:
+        if a.buffer.type.dtype.bytes != b.buffer.type.dtype.bytes:
+            return True
+        if a.buffer is not b.buffer and start_of(a.buffer) != start_of(b.buffer):
             return True
         return not any(
             self._apart(at, size, other) or self._apart(other, length, at)
