@@ -6,6 +6,7 @@ import pytest
 
 from pypto.elaborate import builder, machine
 from pypto.elaborate.builder import MAX_STATEMENTS
+from pypto.error import FeValueError
 from tests.elaborate.support import Workshop, body
 
 
@@ -46,10 +47,10 @@ def test_a_loop_that_unrolls_run_time_regions_without_end(
 ) -> None:
     """They take longer than plain steps."""
     monkeypatch.setattr(machine, "MAX_STEPS", 2000)
-    text = "def k(x: T([8], FP32), o: T([8], FP32), q: int):\n    n = x.shape[0]\n    while True:\n"
+    text = "def k(x: T([8], FP32), o: T([8], FP32), q: int):\n    n = x.shape[0]\n    for i in range(9999):\n"
     (diagnostic,) = shop.error(f"{text}        {line}\n").diagnostics
     assert diagnostic.message == "unrolled loops and calls take more than 2000 steps"
-    shown = text.replace("while True", "for i in range(80)")
+    shown = text.replace("9999", "80")
     shop.ir(f"{shown}        {line}\n")
 
 
@@ -74,3 +75,13 @@ def test_a_while_loop_that_changes_nothing(shop: Workshop) -> None:
     for line in ("m -= 1", "m = n", "n, m = m, n", "if m > 3: break", "(m := m - 1)"):
         assert "store o" in shop.ir(f"{text}    while m > n:\n        o += 1; {line}\n".replace(
             "o += 1; if", "o += 1\n        if"), n=3)  # fmt: skip
+
+
+@pytest.mark.parametrize("condition", ["True", "1", "not False"])
+def test_a_loop_that_nothing_leaves(shop: Workshop, condition: str) -> None:
+    with pytest.raises(FeValueError, match="this loop never ends: nothing leaves it"):
+        shop.ir(f"""
+            def k(x: T([8], FP32), o: T([8], FP32)):
+                while {condition}:
+                    o[:] = x
+            """)

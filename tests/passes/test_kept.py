@@ -109,6 +109,16 @@ CASES = {
         "o[i * T : (i + 1) * T, :] = pypto.where(pypto.eq(a, m), m, a)",
         "m a x",
     ),
+    "an operand whose memory the loop writes": Case(
+        "a = pypto.full([T, 1], 1.0, F32)\n"
+        "for k in pypto.loop(2):\n"
+        "    c = pypto.zeros(T, W)\n"
+        "    for j in pypto.loop(3):\n"
+        "        o[i * T : (i + 1) * T, :] = c + a\n"
+        f"        c = c * 0.5 + a + {BLOCK}\n"
+        "    a = a + 1",
+        "a c x",
+    ),
     "an element that the scalar unit reads": Case(
         "a = pypto.full([T, W], 2, I32)\n"
         "for j in pypto.loop(3):\n"

@@ -28,9 +28,9 @@ def deciding(frame: Frame, node: cst.While) -> dict[str, Item] | None:
     if not _is_plain(node.test) or _leaves(node.body):
         return None
     items: dict[str, Item] = {}
-    for name in _names(node.test):
+    for name in _names(node.test) - set(_CONSTANTS):
         item = frame.locals.get(name)
-        if item is None and frame.enclosing is None and name not in _CONSTANTS:
+        if item is None and frame.enclosing is None:
             item = _OUTSIDE  # a kernel changes no global
         if not isinstance(item, Known | Scalar):
             return None
@@ -40,14 +40,13 @@ def deciding(frame: Frame, node: cst.While) -> dict[str, Item] | None:
 
 def check_change_of(frame: Frame, node: cst.While, before: dict[str, Item]) -> None:
     """Refuse a loop whose body has left all of these as they were."""
-    if not before or any(
-        frame.locals.get(name, _OUTSIDE) is not item for name, item in before.items()
-    ):
+    if any(frame.locals.get(name, _OUTSIDE) is not item for name, item in before.items()):
         return
     named = " and ".join(f"'{name}'" for name in sorted(before))
+    why = f"its body leaves {named} unchanged" if named else "nothing leaves it"
     refuse(
         FeValueError,
-        f"this loop never ends: its body leaves {named} unchanged",
+        f"this loop never ends: {why}",
         frame.span(node.test),
         help="change what the condition reads, or leave the loop with break",
     )

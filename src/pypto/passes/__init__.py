@@ -49,7 +49,7 @@ def lower(kernel: Kernel, alias: tuple[int, ...], target: Target) -> Program:
         local = localize(simple, same, again)
         program = lowering.program(local.kernel)
         useless = {v for v, buffer in local.copies.items() if buffer not in lowering.kept}
-        if not useless:
+        if useless <= again:
             break
         again |= useless  # a copy in global memory of what is there anyway
     tiles = [u.operation.tile for u in uses if u.operation.tile is not None]

@@ -61,8 +61,8 @@ def localize(
     locals_: list[Buffer] = []
     body = pass_.block(kernel.body, locals_)
     kernel = replace(kernel, body=body, locals=(*kernel.locals, *locals_))
-    loads = {v: s.buffer for v, s in pass_.spilled.items() if isinstance(pass_.made[v][0], Load)}
-    return Localized(kernel, {v: b for v, b in loads.items() if v in pass_.deeper})
+    spilled = {value: load.buffer for value, load in pass_.spilled.items()}
+    return Localized(kernel, {v: b for v, b in spilled.items() if pass_.unchanged(v)})
 
 
 @dataclass(slots=True)
@@ -135,8 +135,13 @@ class _Localize:
         if isinstance(statement, Load):
             value = statement.result
             stays = value in self.deeper and value not in self.again and _fixed(value.type)
-            return self.same[statement.buffer] not in self.written and not stays
+            return self.unchanged(value) and not stays
         return statement.op == "fill"
+
+    def unchanged(self, value: Value) -> bool:
+        """Whether memory that nothing writes holds ``value``."""
+        made, *_ = self.made[value]
+        return isinstance(made, Load) and self.same[made.buffer] not in self.written
 
     def _again(self, value: Value, own: dict[Value, Value]) -> Load | Compute:
         """A statement that makes ``value`` anew in this run."""
