@@ -199,7 +199,7 @@ def test_tensors_in_functions_and_comprehensions(shop: Workshop) -> None:
 @pytest.mark.parametrize(
     ("lines", "message"),
     [
-        (["while True: pass"], "unrolled loops and calls take more than 100000 steps"),
+        (["while True: pass"], "this loop never ends: nothing leaves it"),
         (["while x: pass"], "a tensor has no truth value"),
         (["t = [r for r in x]"], "a comprehension runs over range(...), lists"),
         (["t = [r for r in 3]"], "a comprehension runs over range(...), lists"),
