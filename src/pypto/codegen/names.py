@@ -23,8 +23,8 @@ _RESERVED = frozenset(
     args begin calc calcBuf col cols constBuf constQue cores count end first full group headBuf
     headQue inBuf inQue left line noPad offset outBuf outQue perGroup perRow pipe pitch repeat row
     rows run share step stride tail tailBuf tailQue tile tiles total workspace
-    arguments bytes call core data error frame iteration iterations launch memory runtime state
-    traffic work
+    arguments bytes call core data error frame iteration iterations launch memory result runtime
+    state traffic work
     """.split()
 )
 _RESERVED_FORMS = re.compile(r"memory\d+|k[A-Z]\w*|axis\d+|u?int\d+_t")
