@@ -103,6 +103,22 @@ CASES = {
         strips=False,
         memory="a",
     ),
+    "a weight for each channel": Case(
+        "a = pypto.zeros(1, 256, 64)\n"
+        "for j in pypto.loop(3):\n"
+        "    a[:] = a + pypto.prelu(x, y) * (j + 1)\n"
+        "o[:] = a",
+        (1, 256, 64), (256,), (1, 256, 64),
+    ),
+    "nothing": Case(
+        "a = pypto.zeros(0, 64)\n"
+        "for j in pypto.loop(4):\n"
+        "    a[:] = a + x * j\n"
+        "o[:] = a",
+        (0, 64), (1, 64), (0, 64),
+        strips=False,
+        memory="a",
+    ),
     "a row of another one": Case(
         "a = pypto.zeros(x.shape[0], 64)\n"
         "for j in pypto.loop(4):\n"

@@ -27,6 +27,8 @@ SHORTEST = 8  # indices of a strip
 STRIPS = 8  # fewer are not worth sharing
 LEAST = 512  # elements: an instruction for fewer is not worth its start
 RUN = 64  # elements side by side in memory
+# Axes of what these work on are counted from the first one; those of others from the last.
+_FROM_FRONT = frozenset({"squeeze", "trail", *REDUCE})
 
 
 class Mixed(Exception):
@@ -76,8 +78,8 @@ class Axes:
             others = [as_int(s) for n, s in enumerate(statement.result.type.shape) if n != axis]
             elements = 1
             for other in others:
-                if other is None:
-                    raise Mixed  # rows of unknown length do not stay on chip
+                if not other:
+                    raise Mixed  # rows of unknown length do not stay on chip; of none, nothing does
                 elements *= other
             widest = max(widest, elements)
             if isinstance(statement, Compute) and statement.tile is not None:
@@ -89,6 +91,8 @@ class Axes:
         if tile is not None and tile >= SHORTEST:
             length = tile
         known = as_int(self.size)
+        if known == 0:
+            raise Mixed  # there is nothing to cut
         if known is not None and known * widest <= STRIP:
             return known  # so little that one core is quicker than several with waits
         while known is not None and known < length * STRIPS and length > SHORTEST:
@@ -172,7 +176,7 @@ class Axes:
                 continue
             if use.op in REDUCE and axis == rank - 1:
                 raise Mixed
-            own = axis if use.op in ("squeeze", *REDUCE) else axis + operand.type.rank - rank
-            cut = own >= 0 and as_int(operand.type.shape[own]) != 1
+            own = axis if use.op in _FROM_FRONT else axis + operand.type.rank - rank
+            cut = 0 <= own < operand.type.rank and as_int(operand.type.shape[own]) != 1
             found.append((operand, own if cut else None))
         return found
