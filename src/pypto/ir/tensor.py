@@ -43,6 +43,7 @@ __all__ = [
     "Value",
     "along",
     "full_region",
+    "operands_of",
     "root",
     "scalars_of",
     "start_of",
@@ -318,6 +319,15 @@ def walk(body: tuple[Statement, ...]) -> Iterator[Statement]:
         elif isinstance(statement, If):
             yield from walk(statement.then)
             yield from walk(statement.other)
+
+
+def operands_of(statement: Statement) -> list[Value]:
+    """Every value that ``statement`` itself uses."""
+    if isinstance(statement, Store):
+        return [statement.value]
+    if isinstance(statement, Compute):
+        return [a for a in statement.args if isinstance(a, Value)]
+    return []
 
 
 def along(sizes: Shape, axes: Axes | None, rank: int) -> Shape:

@@ -47,8 +47,8 @@ def lower(kernel: Kernel, alias: tuple[int, ...], target: Target) -> Program:
     again: frozenset[Value] = frozenset()
     while True:
         local = localize(simple, same, again)
-        program = lowering.program(local.kernel)
-        useless = {v for v, buffer in local.copies.items() if buffer not in lowering.kept}
+        program, kept = lowering.program(local.kernel)
+        useless = {v for v, buffer in local.copies.items() if buffer not in kept}
         if useless <= again:
             break
         again |= useless  # a copy in global memory of what is there anyway
@@ -56,28 +56,27 @@ def lower(kernel: Kernel, alias: tuple[int, ...], target: Target) -> Program:
     return replace(program, tile=tiles[-1] if tiles else None)
 
 
-@dataclass(slots=True)
+@dataclass(frozen=True, slots=True)
 class _Lowering:
-    """From primitives to a program. ``kept``: what the program made last keeps on chip."""
+    """From primitives to a program."""
 
     same: dict[Buffer, Buffer]
     sizes: Sizes
     target: Target
     tiled: Mapping[Value, tuple[int, Compute]]
-    kept: frozenset[Buffer] = frozenset()
 
-    def program(self, local: Kernel) -> Program:
-        """The program of ``local``, the kernel in runs."""
+    def program(self, local: Kernel) -> tuple[Program, frozenset[Buffer]]:
+        """The program of ``local``, the kernel in runs, and what it keeps on chip."""
         scheduled = schedule(local, self.sizes, self.same)
         stages = list(stages_of(scheduled.body))
         terms = Terms(self.target.ub_budget, 1, self.sizes, scheduled.ranges)
         units = {stage: _unit(stage, self.tiled) for stage in stages}
         written = frozenset(written_in(local.body, self.same))
         planned = _planned(scheduled, terms, units, written)
-        self.kept = frozenset(m for one in scheduled.shared_loops() for m in one.keeping.slots)
+        kept = frozenset(m for loop in scheduled.shared_loops() for m in loop.keeping.slots)
         stored = dict.fromkeys(root(s.buffer) for stage in stages for s, _ in stage.stores)
-        workspace = [m for m in stored if m.param is None and m not in self.kept]
-        return Program(
+        workspace = [m for m in stored if m.param is None and m not in kept]
+        program = Program(
             local.name,
             local.params,
             planned.body,
@@ -88,6 +87,7 @@ class _Lowering:
             shared=planned.shared,
             private=scheduled.private,
         )
+        return program, kept
 
 
 def _planned(

@@ -51,7 +51,7 @@ class _Hoist:
             if isinstance(statement, For):
                 statement = replace(statement, body=self.block(statement.body, inside=True))
                 if inside and accumulates(statement):
-                    loads = self._invariant(statement)
+                    loads = dict.fromkeys(self._invariant(statement))
                     out += loads
                     rest = tuple(s for s in statement.body if s not in loads)
                     statement = replace(statement, body=rest)

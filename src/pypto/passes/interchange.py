@@ -30,6 +30,7 @@ from pypto.ir.tensor import (
     Store,
     TensorType,
     Value,
+    operands_of,
     root,
     scalars_of,
     walk,
@@ -98,7 +99,7 @@ class _Interchange:
         inside = {s.result for s in walk(part) if isinstance(s, Load | Compute)}
         scalars = defined_in(part)
         for statement in rest:
-            if any(value in inside for value in _used(statement)):
+            if any(value in inside for value in operands_of(statement)):
                 return None
             if any(variables_of(scalar) & scalars for scalar in scalars_of(statement)):
                 return None
@@ -124,14 +125,6 @@ def _ways(first: int, loop: int, behind: int, last: int) -> dict[tuple[int, int]
     loop."""
     ends = ((first, last), (first, behind), (first, loop + 1), (loop, behind), (loop, loop + 1))
     return dict.fromkeys(ends)
-
-
-def _used(statement: Statement) -> list[Value]:
-    if isinstance(statement, Store):
-        return [statement.value]
-    if isinstance(statement, Compute):
-        return [a for a in statement.args if isinstance(a, Value)]
-    return []
 
 
 def _candidates(part: tuple[Statement, ...]) -> Iterator[tuple[Expr, int]]:

@@ -29,6 +29,7 @@ from pypto.ir.tensor import (
     Store,
     TensorType,
     Value,
+    operands_of,
     walk,
 )
 from pypto.passes.dead import written_in
@@ -83,7 +84,7 @@ class _Localize:
         self.runs += 1
         for statement in body:
             if isinstance(statement, Simple):
-                for value in _used(statement):
+                for value in operands_of(statement):
                     made, run, outer = self.made[value]
                     if run != self.runs:
                         self.foreign.add(value)
@@ -120,7 +121,7 @@ class _Localize:
             elif isinstance(statement, LoadScalar | Print | Dump):
                 out.append(statement)
             else:
-                for value in _used(statement):
+                for value in operands_of(statement):
                     if value not in defined and value not in own:
                         out.append(self._again(value, own))
                 out.append(_renamed(statement, own))
@@ -193,14 +194,6 @@ def _early(body: tuple[Statement, ...], same: Mapping[Buffer, Buffer]) -> tuple[
             continue
         first = len(out)
     return tuple(out)
-
-
-def _used(statement: Simple) -> list[Value]:
-    if isinstance(statement, Store):
-        return [statement.value]
-    if isinstance(statement, Compute):
-        return [a for a in statement.args if isinstance(a, Value)]
-    return []
 
 
 def _renamed(statement: Simple, own: Mapping[Value, Value]) -> Simple:
