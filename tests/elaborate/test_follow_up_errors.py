@@ -69,7 +69,7 @@ HELPER = "def fill(t, value):\n    t[:] = value\n"
 )
 def test_what_a_refused_statement_would_have_done(shop: Workshop, lines: tuple[str, ...]) -> None:
     (diagnostic,) = shop.error(HELPER + body(*lines)).diagnostics
-    assert "with takes an object" in diagnostic.message or "'exq'" in diagnostic.message
+    assert "with needs an object" in diagnostic.message or "'exq'" in diagnostic.message
 
 
 def test_an_output_that_is_rebound_is_still_reported(shop: Workshop) -> None:

@@ -330,7 +330,7 @@ REFUSED = {
     "for t in BOTH: pass": "a kernel can only loop over range(...), lists, tuples and dicts known",
     "o[:] = x * Pair(x, x)": "mul: 'other' must be a tensor or a number",
     "o[:] = Pair(x, x) * 3": "the operator * of this object does not take the other operand",
-    "with BOTH: pass": "with takes an object of a class with __enter__ and __exit__ in Python",
+    "with BOTH: pass": "with needs an object whose class defines __enter__ and __exit__ in Python",
     "y = super().apply": "super() stands in no method",
     "y = BOTH.apply(x); y = super(Left, x)": "super needs an object of the class",
     "y = super(Base, BOTH).other": "no class behind 'Base' has 'other'",

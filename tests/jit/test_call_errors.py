@@ -19,7 +19,10 @@ INT32 = torch.int32
 
 # Name: (parameters, lines of the body).
 KERNELS: dict[str, tuple[str, str]] = {
-    "unsupported syntax": ("x: T([8], FP32), o: T([8], FP32)", "with x: o[:] = x"),
+    "unsupported syntax": (
+        "x: T([8], FP32), o: T([8], FP32)",
+        "try: o[:] = x\n    finally: o += x",
+    ),
     "unknown name": ("x: T([8], FP32), o: T([8], FP32)", "o[:] = x + missing"),
     "several mistakes": (
         "x: T([8], FP32), o: T([8], FP32)",

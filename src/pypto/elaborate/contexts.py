@@ -50,7 +50,7 @@ def _check(manager: Item, span: Span) -> None:
     if has_special_method(manager, "__enter__") and has_special_method(manager, "__exit__"):
         return
     refuse(
-        FeTypeError, "with takes an object of a class with __enter__ and __exit__ in Python", span,
-        got=v.describe(manager),
+        FeTypeError, "with needs an object whose class defines __enter__ and __exit__ in Python",
+        span, got=v.describe(manager),
         help="set options by the decorator or by pypto.set_*_options(...)",
     )  # fmt: skip
