@@ -70,7 +70,7 @@ CASES = {
         "for i in pypto.loop(1, x.shape[0] // T):\n"
         "    a[:] = a + x[i * T : (i + 1) * T, :]\n"
         "o[0:8, :] = a",
-        "shared strip (vector stage loop i (vector stage) vector stage)",
+        "shared strip (stage loop i (stage) vector stage)",
     ),
     "a scalar that is carried": (
         "c = 0\n"
@@ -95,7 +95,7 @@ CASES = {
         "    for j in pypto.loop(3):\n"
         "        t[:] = t * 0.5 + x[i * T : (i + 1) * T, :]\n"
         "    o[i * T : (i + 1) * T, :] = t",
-        "shared i (vector stage loop j (vector stage) vector stage)",
+        "shared i (stage loop j (stage) vector stage)",
     ),
     "two loops": (
         "for i in pypto.loop(x.shape[0]):\n"

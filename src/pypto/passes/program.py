@@ -14,6 +14,7 @@ from pypto.ir.expr import Expr, product_of
 from pypto.ir.tensor import Buffer, Dump, For, Print, root
 from pypto.ir.tile import (
     Area,
+    Barrier,
     LoopRange,
     Plan,
     PrintTensor,
@@ -111,9 +112,8 @@ class Planner:
         self.trips, self.keeping = around, outside
         first = item.loops[0]
         return TileLoop(
-            ranges, body, item.over_cores, first.span, first.carried,
-            first.until,
-        )  # fmt: skip
+            ranges, body, item.over_cores, first.span, first.carried, first.until, first.strip
+        )
 
     def _read(self, item: Read) -> ReadScalar:
         load = item.load
@@ -152,6 +152,19 @@ def _shared(node: TileNode) -> Shared | None:
     return Shared({area: areas[area] for area in Area if area in areas}, depth)
 
 
+_LASTING = frozenset({Area.CALC, Area.KEPT})  # memory that no queue hands from step to step
+
+
+def _waits(plan: Plan) -> bool:
+    """Whether ``plan`` waits itself before its first instruction that uses such memory."""
+    for item in (item for block in plan.blocks() for item in block.body):
+        if isinstance(item, Barrier):
+            return True
+        if any(x.slot is not None and x.slot.area in _LASTING for x in (*item.reads, *item.writes)):
+            return False
+    return False
+
+
 @dataclass(slots=True)
 class _Vector:
     """Waits between stages whose vector instructions use the same memory, scratch or kept."""
@@ -168,8 +181,8 @@ class _Vector:
             if isinstance(node, Wait):
                 self.used = False
             elif isinstance(node, TileStage):
-                scratch = any(plan.areas.keys() & {Area.CALC, Area.KEPT} for plan in node.plans)
-                if scratch and self.used:
+                scratch = any(plan.areas.keys() & _LASTING for plan in node.plans)
+                if scratch and self.used and not all(map(_waits, node.plans)):
                     out.append(Wait.VECTOR)
                 self.used |= scratch
             elif isinstance(node, TileLoop):
