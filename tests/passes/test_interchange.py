@@ -185,7 +185,7 @@ def test_which_loops_are_cut(name: str) -> None:
         assert Wait.CORES not in nodes
 
 
-@pytest.mark.parametrize("kind", ["fast", "checked"])
+@pytest.mark.parametrize("kind", ["fast", "checked", "shuffled"])
 @pytest.mark.parametrize("name", CASES)
 def test_numbers(name: str, kind: str) -> None:
     variant = batch(kind)[name]

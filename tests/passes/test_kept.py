@@ -190,7 +190,7 @@ def test_what_stays_on_chip(name: str) -> None:
     )
 
 
-@pytest.mark.parametrize("kind", ["fast", "checked"])
+@pytest.mark.parametrize("kind", ["fast", "checked", "shuffled"])
 @pytest.mark.parametrize("name", CASES)
 def test_numbers(name: str, kind: str) -> None:
     case, variant = CASES[name], batch(kind)[name]

@@ -136,6 +136,7 @@ class LaunchWriter:
             conditions=tuple(text(p.condition) for p in self.program.preconditions),
             assigns=tuple(assigns),
             workspace=workspace,
+            any_blocks="false" if self.shared.private else "true",  # a part for each block
             steps=tuple(self._steps(text)),
             work=tuple(works),
             traffic=" + ".join(traffic) or "0",

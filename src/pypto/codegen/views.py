@@ -174,6 +174,7 @@ class WrapperView:
     ``ints``/``floats``: names bound to the call's values; ``assigns``: (field, expression);
     ``steps``: lines that choose step sizes; ``conditions``: preconditions in order.
     ``workspace``: (field of the offset, field of a core's bytes or "", bytes expression).
+    ``any_blocks``: whether it may run on other numbers of blocks than the launch says, in C++.
     """
 
     symbol: str
@@ -190,6 +191,7 @@ class WrapperView:
     conditions: tuple[str, ...]
     assigns: tuple[tuple[str, str], ...]
     workspace: tuple[tuple[str, str, str], ...]
+    any_blocks: str
     steps: tuple[Statement, ...]
     work: tuple[str, ...]  # nanoseconds of one core, an expression per stage
     traffic: str  # bytes moved, an expression
