@@ -113,7 +113,8 @@ class FlowWriter:
         elif isinstance(node, TileStage):
             self._stage(node)
         elif isinstance(node, TileLoop):
-            self._emit("comment", source_line(node.span))
+            made = f"strips of {node.strip} along an axis that the loop does not mix"
+            self._emit("comment", source_line(node.span) if node.strip is None else made)
             if node.over_cores:
                 self._shared_loop(node)
             else:
@@ -220,6 +221,15 @@ class FlowWriter:
             outermost = bounds is loop.ranges[0]
             positions.append(self._position(bounds, count, behind, outermost=outermost))
             behind = apply("mul", behind, count)
+        if as_int(behind) == 1:
+            self._open("branch", "GetBlockIdx() == 0")
+            for bounds in loop.ranges:
+                start = _bare(self.scalars.text(bounds.start, "start"))
+                self._emit(
+                    "line", f"const int64_t {self.shared.variables[bounds.index]} = {start};"
+                )
+            self._share(loop)
+            return
         total = self.scalars.text(behind, "iterations")
         self._open("open")
         self._lines(
@@ -231,12 +241,20 @@ class FlowWriter:
                 "const int64_t end = first + share < total ? first + share : total;",
             ]
         )
-        self._open("loop", "int64_t iteration = first; iteration < end; ++iteration")
+        index = "iteration"
+        if len(loop.ranges) == 1 and positions[0].endswith(" = iteration;"):
+            index = self.shared.variables[loop.ranges[0].index]
+            positions.clear()  # it counts iterations itself
+        self._open("loop", f"int64_t {index} = first; {index} < end; ++{index}")
         self._lines(reversed(positions))
+        self._share(loop)
+        self._close()
+
+    def _share(self, loop: TileLoop) -> None:
+        """The body of a loop that the cores share, and its end."""
         self.sharing = True
         self._nodes(loop.body)
         self.sharing = False
-        self._close()
         self._close()
 
     def _position(self, bounds: LoopRange, count: Expr, behind: Expr, *, outermost: bool) -> str:

@@ -265,7 +265,8 @@ class For:
 
     ``locals``: local tensors that an iteration makes for itself, and its views of buffers.
     ``until``: a carried truth value that ends the loop before the next iteration. ``parallel``: the
-    program says that iterations are independent. Bounds are those at the loop's start.
+    program says that iterations are independent. Bounds are those at the loop's start. ``strip``:
+    how much of an axis an iteration takes, where a pass made the loop.
     """
 
     index: Variable
@@ -279,6 +280,7 @@ class For:
     until: Carried | None = None
     parallel: bool = False
     name: str | None = None
+    strip: int | None = None
 
     @property
     def scalars(self) -> tuple[Carried, ...]:

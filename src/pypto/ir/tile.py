@@ -339,7 +339,8 @@ class LoopRange:
 @dataclass(frozen=True, slots=True, eq=False)
 class TileLoop:
     """``body`` for each value of the index. ``over_cores``: iterations are independent, and each
-    core runs a share of them; several ``ranges`` are then one range, the last one innermost."""
+    core runs a share of them; several ``ranges`` are then one range, the last one innermost.
+    ``strip``: how much of an axis an iteration takes, where the passes made the loop."""
 
     ranges: tuple[LoopRange, ...]
     body: tuple[TileNode, ...]
@@ -347,6 +348,7 @@ class TileLoop:
     span: Span
     carried: tuple[Carried, ...] = ()
     until: Carried | None = None
+    strip: int | None = None
 
     @property
     def scalars(self) -> tuple[Carried, ...]:

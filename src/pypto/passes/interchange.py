@@ -178,7 +178,7 @@ class _Strips:
         body = tuple(self._statement(s) for s in part)
         return For(
             self.index, const(0), trips, const(1), body, loops[0].span, locals=tuple(own),
-            parallel=True,
+            parallel=True, strip=self.length,
         )  # fmt: skip
 
     def _small(self, memory: Buffer, axis: int) -> Buffer:

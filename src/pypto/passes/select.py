@@ -257,7 +257,7 @@ class _Selector:
         if slot is not None:
             if local.base.slot is slot and local.base in self.loaded:
                 return  # it is there
-            if not self._made_in(local, slot, node, block):
+            if not self._made_in(local, slot, store, node, block):
                 moved = Local(store.buffer.name, local.dtype, local.kind, slot)
                 block.instrs.append(
                     Instr("keep", "Keep", moved, (local,), local.kind, store.span, in_place=False)
@@ -276,7 +276,9 @@ class _Selector:
             local = moved
         block.stores.append(self._copy(local, node, store))
 
-    def _made_in(self, local: Local, slot: Slot, node: Node, block: DraftBlock) -> bool:
+    def _made_in(
+        self, local: Local, slot: Slot, store: Store, node: Node, block: DraftBlock
+    ) -> bool:
         """Give ``local`` the kept memory of ``slot`` if it can be made there: it is stored nowhere
         else, and nothing needs what is there when it is made."""
         stored = local.slot is not None or any(copy.local.base is local for copy in block.stores)
@@ -295,7 +297,7 @@ class _Selector:
         held = [x for x in maker.reads if x.base.slot is slot]
         if any(not maker.in_place or x.kind is not local.kind for x in held):
             return False
-        local.slot = slot
+        local.slot, local.name = slot, store.buffer.name
         return True
 
     def _fill(self, node: Node, use: Compute, block: DraftBlock) -> None:
