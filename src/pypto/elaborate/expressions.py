@@ -40,7 +40,8 @@ __all__ = ["EXPRESSIONS"]
 
 
 def _literal(frame: Frame, node: Any) -> Item:
-    return Known(ast.literal_eval(node.value))
+    text = node.value
+    return Known(int(text) if text.isdecimal() else ast.literal_eval(text))
 
 
 def _ellipsis(frame: Frame, node: cst.Ellipsis) -> Item:

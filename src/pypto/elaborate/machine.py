@@ -40,6 +40,7 @@ __all__ = [
     "Frame",
     "Rebinding",
     "Replaced",
+    "Target",
     "identifier",
 ]
 
@@ -95,6 +96,7 @@ class Context:
     active: dict[object, list[Path]] = field(default_factory=dict)  # calls: function -> origins
     fixed: list[dict[int, Item]] = field(default_factory=list)  # see `mutation`, by region
     nonlocals: dict[types.FunctionType, frozenset[str]] = field(default_factory=dict)
+    targets: dict[object, tuple[Target, ...]] = field(default_factory=dict)  # what nodes assign
     regions: list[Frame] = field(default_factory=list)  # whose run-time regions are being read
     endless: set[object] = field(default_factory=set)  # functions that call themselves too deeply
     loops: int = 0  # run-time loops so far
@@ -366,6 +368,7 @@ Argument = tuple[Item, Span]
 Call = Callable[[Frame, Item, list[Argument], dict[str, Argument], Span], Item]
 Evaluate = Callable[[Frame, Any], Item]
 Execute = Callable[[Frame, Any], None]
+Target = tuple[str, cst.CSTNode]  # a name that a statement assigns, and where it stands in it
 
 
 def identifier(node: cst.Name) -> str:

@@ -15,7 +15,7 @@ from pypto._recursion import deep_recursion
 from pypto.elaborate.diagnostics import refuse
 from pypto.elaborate.mangling import mangle
 from pypto.elaborate.positions import Positions
-from pypto.elaborate.source import KernelSource, token_digest
+from pypto.elaborate.source import KernelSource
 from pypto.error import Diagnostic, ParserError, SourceText, Span
 
 __all__ = ["ParsedFunction", "children", "parse"]
@@ -91,7 +91,7 @@ def _fields(kind: Any) -> tuple[str, ...]:
 
 def parse(source: KernelSource, label: str | None = None) -> ParsedFunction:
     """Parse the text of ``source``; raises ParserError when it cannot be read."""
-    text = source.text(label)
+    text, digest = source.text_and_digest(label)
     first = text.lines[0]
     # An indented function is read inside an `if`, so that its columns stay what they are.
     shift = 1 if first.lstrip("\f")[:1] in (" ", "\t") else 0
@@ -115,7 +115,7 @@ def parse(source: KernelSource, label: str | None = None) -> ParsedFunction:
             )
         positions = Positions(module)
         mangle(node, source.function.__code__)
-    return ParsedFunction(source.function, text, node, shift, positions, token_digest(text.lines))
+    return ParsedFunction(source.function, text, node, shift, positions, digest)
 
 
 def _definition(module: cst.Module) -> cst.FunctionDef | None:

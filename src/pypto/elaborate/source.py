@@ -16,7 +16,7 @@ import os
 import sys
 import tokenize
 import types
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from importlib.machinery import SourceFileLoader
 from typing import Any, NoReturn
 
@@ -29,11 +29,8 @@ _LAYOUT = {
     tokenize.COMMENT, tokenize.NL, tokenize.NEWLINE, tokenize.INDENT, tokenize.DEDENT,
     tokenize.ENDMARKER, tokenize.ENCODING,
 }  # fmt: skip
-_BLOCK = {
-    tokenize.NEWLINE: "\n",
-    tokenize.INDENT: "\t",
-    tokenize.DEDENT: "\b",
-}
+_NEWLINE, _INDENT, _DEDENT = "\n", "\t", "\b"  # in digests
+_BLOCK = {tokenize.NEWLINE: _NEWLINE, tokenize.INDENT: _INDENT, tokenize.DEDENT: _DEDENT}
 
 
 class KernelSource:
@@ -78,6 +75,10 @@ class KernelSource:
 
         Raises ParserError when there is no text or it is not the text this function came from.
         """
+        return self.text_and_digest(label)[0]
+
+    def text_and_digest(self, label: str | None = None) -> tuple[SourceText, str]:
+        """What :meth:`text` gives, and the digest of its tokens."""
         function = self.function
         name = label or function.__name__
         self.require_text()
@@ -85,8 +86,8 @@ class KernelSource:
         found = _cut(self.lines, function.__code__)
         if found is None or _stale(self, self.lines):
             self._refuse_stale()
-        first, lines = found
-        return SourceText(name, self.filename, first, tuple(lines))
+        first, lines, digest = found
+        return SourceText(name, self.filename, first, tuple(lines)), digest
 
     def require_text(self) -> None:
         """Raises ParserError when there is no text.
@@ -275,8 +276,9 @@ def _all_code(code: types.CodeType) -> Iterator[types.CodeType]:
 # --- cutting the function out ---
 
 
-def _cut(lines: Sequence[str], code: types.CodeType) -> tuple[int, list[str]] | None:
-    """First line (1-based, of ``def``) and lines of the function that ``code`` belongs to."""
+def _cut(lines: Sequence[str], code: types.CodeType) -> tuple[int, list[str], str] | None:
+    """First line (1-based, of ``def``), lines, and digest of the tokens, of the function that
+    ``code`` belongs to."""
     start = code.co_firstlineno - 1
     if not 0 <= start < len(lines):
         return None
@@ -285,19 +287,24 @@ def _cut(lines: Sequence[str], code: types.CodeType) -> tuple[int, list[str]] | 
     end: int | None = None
     at_line_start = True
     name, named = "", False
+    tokens: list[str] = []
+    known = 0  # tokens up to the end of the last statement
     try:
         for token in tokenize.generate_tokens(iter(lines[start:]).__next__):
             kind, text, (row, _), (end_row, _), _ = token
             if kind == tokenize.INDENT:
+                tokens.append(_INDENT)
                 depth += define is not None
             elif kind == tokenize.DEDENT:
+                tokens.append(_DEDENT)
                 depth -= define is not None
                 if define is not None and depth <= 0:
                     break
             elif kind == tokenize.NEWLINE:
+                tokens.append(_NEWLINE)
                 at_line_start = True
                 if define is not None:
-                    end = end_row
+                    end, known = end_row, len(tokens)
             elif kind in (tokenize.COMMENT, tokenize.NL):
                 continue
             elif kind == tokenize.ENDMARKER:
@@ -307,12 +314,14 @@ def _cut(lines: Sequence[str], code: types.CodeType) -> tuple[int, list[str]] | 
                     break  # a body on the line of def has ended
                 if at_line_start and text == "def" and define is None:
                     define = row
+                    tokens.clear()  # those of decorators
                 elif define is None and at_line_start and text != "@":
                     return None
                 elif define is not None and not named:
                     named = text in ("(", "[")
                     name += "" if named else text.strip()  # tokenize cuts at combining characters
                 at_line_start = False
+                tokens.append(text)
     except (IndentationError, tokenize.TokenError):
         # The line after the function dedents to a level that only the file's earlier lines know.
         if end is None:
@@ -320,7 +329,8 @@ def _cut(lines: Sequence[str], code: types.CodeType) -> tuple[int, list[str]] | 
     if define is None or end is None or normal(name) != code.co_name:
         return None
     first = start + define
-    return first, [line.rstrip("\r\n") for line in lines[first - 1 : start + end]]
+    own = [line.rstrip("\r\n") for line in lines[first - 1 : start + end]]
+    return first, own, _digest(tokens[:known])
 
 
 def _stale(source: KernelSource, lines: Sequence[str]) -> bool:
@@ -358,14 +368,16 @@ def _plain_consts(code: types.CodeType) -> list[Any]:
 
 def token_digest(lines: Sequence[str]) -> str:
     """Digest of a function's tokens: comments, layout and positions do not count."""
-    digest = hashlib.sha256()
     readline = iter([line + "\n" for line in lines]).__next__
-    for token in tokenize.generate_tokens(readline):
-        if token.type in _LAYOUT:
-            text = _BLOCK.get(token.type, "")
-        else:
-            text = token.string
-        if text:
-            digest.update(f"{token.type}:{len(text)}:".encode())
-            digest.update(text.encode("utf-8", "surrogatepass"))
-    return digest.hexdigest()
+    tokens = []
+    for kind, text, *_ in tokenize.generate_tokens(readline):
+        if kind not in _LAYOUT:
+            tokens.append(text)
+        elif kind in _BLOCK:
+            tokens.append(_BLOCK[kind])
+    return _digest(tokens)
+
+
+def _digest(tokens: Iterable[str]) -> str:
+    """No token has a zero byte in it: Python reads no text that does."""
+    return hashlib.sha256("\0".join(tokens).encode("utf-8", "surrogatepass")).hexdigest()

@@ -39,7 +39,7 @@ from pypto.elaborate.exits import (
 from pypto.elaborate.iteration import iterate
 from pypto.elaborate.joining import is_partial, refuse_partial
 from pypto.elaborate.loops import run_loop
-from pypto.elaborate.machine import Execute, Frame, identifier
+from pypto.elaborate.machine import Execute, Frame, Target, identifier
 from pypto.elaborate.parse import children
 from pypto.elaborate.raising import assert_statement, raise_statement
 from pypto.elaborate.scalars import number
@@ -128,7 +128,7 @@ def _poison(frame: Frame, node: cst.CSTNode) -> None:
         rebinding.used_after |= rebinding.name in used
     for name in used:
         frame.context.builder.read.add(frame.tensor_parameters[name])
-    for name, target in _targets(node):
+    for name, target in _targets(frame, node):
         held = frame.locals.get(name)
         if isinstance(held, v.Deferred):
             held = frame.tensor_parameters.get(name)
@@ -152,18 +152,29 @@ def _names(node: cst.CSTNode) -> Iterator[str]:
             yield from _names(child)
 
 
-def _targets(node: cst.CSTNode) -> Iterator[tuple[str, cst.CSTNode]]:
+def _targets(frame: Frame, node: cst.CSTNode) -> tuple[Target, ...]:
     """Names that ``node`` assigns, and names of tensors that it writes into."""
+    found = frame.context.targets.get(node)  # loops inside loops ask for the same statements
+    if found is None:
+        found = frame.context.targets[node] = tuple(_find_targets(frame, node))
+    return found
+
+
+def _find_targets(frame: Frame, node: cst.CSTNode) -> Iterator[Target]:
     waiting = [node]
     while waiting:
-        node = waiting.pop()
-        if type(node) in _SETTING:
-            yield from _own_targets(node)
-        if type(node) not in _DEFINING:
-            waiting += reversed([*children(node)])
+        inner = waiting.pop()
+        if isinstance(inner, cst.BaseCompoundStatement) and inner is not node:
+            yield from _targets(frame, inner)
+            continue
+        kind = type(inner)
+        if kind in _SETTING:
+            yield from _own_targets(inner)
+        if kind not in _ENDING:
+            waiting += reversed([*children(inner)])
 
 
-def _own_targets(node: cst.CSTNode) -> Iterator[tuple[str, cst.CSTNode]]:
+def _own_targets(node: cst.CSTNode) -> Iterator[Target]:
     """Those of ``node`` without what stands in it."""
     if type(node) in _ASSIGNING:
         yield from _target_names(node.target)  # type: ignore[attr-defined]
@@ -195,12 +206,13 @@ _BINDING = {
 
 _ASSIGNING = frozenset({cst.AssignTarget, cst.AnnAssign, cst.AugAssign, cst.For})
 _DEFINING = frozenset({cst.FunctionDef, cst.ClassDef})
+_ENDING = _DEFINING | {cst.Name, cst.Integer, cst.Float}  # what is below them is no part of them
 _SETTING = (
     _ASSIGNING | _DEFINING | {cst.Call, cst.ImportAlias} | {getattr(cst, n) for n in _BINDING}
 )
 
 
-def _target_names(target: cst.CSTNode | None) -> Iterator[tuple[str, cst.CSTNode]]:
+def _target_names(target: cst.CSTNode | None) -> Iterator[Target]:
     if isinstance(target, cst.Name):
         yield identifier(target), target
     elif isinstance(target, cst.Tuple | cst.List):
@@ -241,7 +253,7 @@ def _for(frame: Frame, node: cst.For) -> None:
     iterated = frame.evaluate(node.iter)
     span = frame.span(node.iter)
     if isinstance(iterated, v.Loop):
-        names = [name for name, target in _targets(node) if isinstance(target, cst.Name)]
+        names = [name for name, target in _targets(frame, node) if isinstance(target, cst.Name)]
         names += sorted(nonlocal_names(frame) & frame.locals.keys())
         away = run_loop(frame, node, iterated, names, lambda: execute(frame, node.body))
         _otherwise(frame, node, away)

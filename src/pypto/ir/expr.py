@@ -103,7 +103,12 @@ class Const(Expr):
         return repr(self.value) == repr(other.value)
 
     def __hash__(self) -> int:
-        return hash((self.type, self.value if self.type == "int" else repr(self.value)))
+        try:
+            return self._hash
+        except AttributeError:
+            made = hash((self.type, self.value if self.type == "int" else repr(self.value)))
+            _store(self, "_hash", made)
+            return made
 
     def __str__(self) -> str:
         return repr(self.value)
@@ -217,7 +222,24 @@ def apply(op: str, *args: Expr | int | float) -> Expr:
 
     Raises ZeroDivisionError or OverflowError as Python would when all operands are constants.
     """
-    operands = tuple(a if isinstance(a, Expr) else const(a) for a in args)
+    operands = tuple([a if isinstance(a, Expr) else const(a) for a in args])
+    asked = (op, operands)
+    made = _APPLIED.get(asked)
+    if made is None:
+        made = _applied(op, operands)
+        if len(_APPLIED) >= _MANY:
+            _APPLIED.clear()
+        _APPLIED[asked] = made
+    return made
+
+
+# What was asked before: kernels use the same few offsets and sizes again and again, and one object
+# for all that are equal makes them quick to compare.
+_APPLIED: dict[tuple[str, tuple[Expr, ...]], Expr] = {}
+_MANY = 100_000
+
+
+def _applied(op: str, operands: tuple[Expr, ...]) -> Expr:
     kind = _result_kind(op, operands)
     values = [a.value for a in operands if isinstance(a, Const)]
     if len(values) == len(operands):
