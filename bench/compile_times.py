@@ -31,6 +31,7 @@ from pypto.codegen.render import render_cpu_wrapper, render_kernel
 from pypto.elaborate import KernelSource, driver, elaborate
 from pypto.elaborate.annotations import signature_of
 from pypto.error import PyptoError
+from pypto.ir.expr import forget_applied
 
 __all__ = ["LENGTHS", "compile_times", "kernel_of", "phases_of"]
 
@@ -78,6 +79,7 @@ def kernel_of(kind: str, length: int, text: str | None = None) -> types.Function
 
 def phases_of(function: types.FunctionType) -> dict[str, float]:
     """CPU seconds of each phase of one compilation."""
+    forget_applied()  # as in a new process
     gc.collect()
     with CollectorPause():  # as in a first call
         return _phases(function)
@@ -187,6 +189,7 @@ def _error(rounds: int) -> Outcome:
 
 def _front_end(function: types.FunctionType) -> tuple[float, str]:
     """CPU seconds of the front end, and what it has to say."""
+    forget_applied()
     gc.collect()
     with CollectorPause():
         started = time.process_time()

@@ -111,6 +111,24 @@ def nested(n: int) -> str:
     )
 
 
+def nested_steps(n: int) -> str:
+    """Three loops inside one another; one statement in ten reads or writes a slice."""
+    at = "i * 8 : i * 8 + 8, j * 8 : j * 8 + 8"
+    steps = ["t = t * 1.5 + a", "a = pypto.maximum(a - t, 0.0)", "t = pypto.exp(t) * 0.5"]
+    lines = [f"a = x[{at}]" if i % 20 == 9 else steps[i % 3] for i in range(n)]
+    lines[19::20] = [f"o[{at}] = t * k"] * len(lines[19::20])
+    return _kernel(
+        [
+            "for i in pypto.loop(x.shape[0] // 8):",
+            "    for j in pypto.loop(8):",
+            f"        t = x[{at}] + 1",
+            "        for k in pypto.loop(3):",
+            f"            a = x[{at}] * 2",
+            *(f"            {line}" for line in lines),
+        ]
+    )
+
+
 def loops(n: int) -> str:
     """A loop after another, each with ten statements."""
     lines: list[str] = []
@@ -164,7 +182,7 @@ def unrolled(n: int) -> str:
 KINDS: dict[str, Callable[[int], str]] = {
     made.__name__: made
     for made in (
-        chain, live, distant, slices, stored_chain, in_place, loop, nested, loops, helpers,
-        branches, stored_branches, unrolled,
+        chain, live, distant, slices, stored_chain, in_place, loop, nested, nested_steps, loops,
+        helpers, branches, stored_branches, unrolled,
     )
 }  # fmt: skip

@@ -16,6 +16,7 @@ from pypto.error import PyptoError, PyptoGeneralError
 from pypto.ir.tensor_print import print_kernel
 from pypto.ir.verify import verify_tensor
 from pypto.runtime.arguments import classify
+from pypto.runtime.explain import _PRECONDITION
 from pypto.runtime.parameters import parameters_of
 from tests.differential import interpreter, shim
 from tests.differential.program import Program
@@ -174,6 +175,9 @@ def _run(program: Program, variant: Variant, report: Report, calls: int) -> None
             got = copied(values)
             code, problem = _guarded(lambda got=got, c=control: variant.run(*got, **c))
             report.calls += 1
+            if problem is None and code >= _PRECONDITION:
+                report.refused["at a call: a precondition"] += 1
+                return
             if problem is None:
                 problem = difference(program, got, want) if code == 0 else f"code {code}"
             if problem is not None:

@@ -390,9 +390,10 @@ class Builder:
         only because of elements must meet the condition, too, since a running kernel refuses
         nothing; the message then says so. ``values``: those whose sizes it
         compares; what was made in front of a branch has no other sizes inside. ``block``: here,
-        the block that is open or one around it.
+        the block that is open, one around it, or a side of the branch that has just ended.
         """
-        conditions = implying(self.ranges, condition)
+        here = block or self.block
+        conditions = implying(here.ranges, condition)
         if conditions is None:
             refuse(
                 ShapeError,
@@ -402,7 +403,6 @@ class Builder:
                 got=str(simplest(condition)),
                 help="use slices of constant length: x[i * T : (i + 1) * T]",
             )
-        here = block or self.block
         block = here.choice
         while block.outer is not None and not all(self.made[v].within(block) for v in values):
             block = block.outer.choice
@@ -412,14 +412,14 @@ class Builder:
             self._require(block, one, message, span)
 
     def make_equal(self, a: TensorType, b: TensorType, what: str, span: Span, block: Block) -> bool:
-        """Make two types of ``block`` equal by preconditions; False: they differ in more than
-        sizes that are known at launch."""
+        """Make two types equal by preconditions of what gets to ``block``; False: they differ in
+        more than sizes that are known at launch."""
         if a.dtype != b.dtype or a.rank != b.rank:
             return False
         unequal = [(x, y) for x, y in zip(a.shape, b.shape, strict=True) if x != y]
         for x, y in unequal:
             known = as_int(x) is not None and as_int(y) is not None
-            if known or implying(self.ranges, apply("eq", x, y)) is None:
+            if known or implying(block.ranges, apply("eq", x, y)) is None:
                 return False
         for x, y in unequal:
             self.require(apply("eq", x, y), f"{what}: {x} == {y} is needed", span, block=block)
@@ -445,10 +445,10 @@ class Builder:
         return True
 
     def _require(self, at: Block, condition: Expr, message: str, span: Span) -> None:
-        """Of the calls that get to ``at``, which is open."""
+        """Of the calls that get to ``at``."""
         if condition == _TRUE:
             return
-        for block in self.block.chain():
+        for block in self.block.chain() if self.block.within(at) else (at,):
             block.ranges = block.ranges.assume(condition)
             if block is at:
                 break

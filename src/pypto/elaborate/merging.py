@@ -174,7 +174,9 @@ class Branch:
             if not all(map(draft.around.sees, tensor.type.shape)):
                 self._refuse_inner_size(name, tensor, span)
         what = f"the sides of the branch give '{name}' tensors of different sizes"
-        if not builder.make_equal(some, tensors[-1].type, what, draft.span, draft.around):
+        # Behind the branch it has the sizes of the first side; those of the other are the same
+        # wherever that one runs.
+        if not builder.make_equal(some, tensors[-1].type, what, draft.span, draft.other):
             return None
         whole = TensorType(some.dtype, some.shape)
         buffer = builder.local(name, whole, span, draft.around)

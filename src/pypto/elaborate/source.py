@@ -375,6 +375,8 @@ def token_digest(lines: Sequence[str]) -> str:
             tokens.append(text)
         elif kind in _BLOCK:
             tokens.append(_BLOCK[kind])
+    while tokens and tokens[-1] == _DEDENT:  # what follows the last statement
+        tokens.pop()
     return _digest(tokens)
 
 

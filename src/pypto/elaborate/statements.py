@@ -164,10 +164,10 @@ def _find_targets(frame: Frame, node: cst.CSTNode) -> Iterator[Target]:
     waiting = [node]
     while waiting:
         inner = waiting.pop()
-        if isinstance(inner, cst.BaseCompoundStatement) and inner is not node:
+        kind = type(inner)
+        if kind in _COMPOUND and inner is not node:
             yield from _targets(frame, inner)
             continue
-        kind = type(inner)
         if kind in _SETTING:
             yield from _own_targets(inner)
         if kind not in _ENDING:
@@ -206,6 +206,7 @@ _BINDING = {
 
 _ASSIGNING = frozenset({cst.AssignTarget, cst.AnnAssign, cst.AugAssign, cst.For})
 _DEFINING = frozenset({cst.FunctionDef, cst.ClassDef})
+_COMPOUND = frozenset({cst.For, cst.While, cst.If, cst.With, cst.Try})
 _ENDING = _DEFINING | {cst.Name, cst.Integer, cst.Float}  # what is below them is no part of them
 _SETTING = (
     _ASSIGNING | _DEFINING | {cst.Call, cst.ImportAlias} | {getattr(cst, n) for n in _BINDING}

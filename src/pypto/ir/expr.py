@@ -29,6 +29,7 @@ __all__ = [
     "as_int",
     "const",
     "evaluate",
+    "forget_applied",
     "from_polynomial",
     "launch_parts",
     "order_of",
@@ -236,7 +237,12 @@ def apply(op: str, *args: Expr | int | float) -> Expr:
 # What was asked before: kernels use the same few offsets and sizes again and again, and one object
 # for all that are equal makes them quick to compare.
 _APPLIED: dict[tuple[str, tuple[Expr, ...]], Expr] = {}
-_MANY = 100_000
+_MANY = 50_000
+
+
+def forget_applied() -> None:
+    """Let go of what was asked before: measurements start from nothing."""
+    _APPLIED.clear()
 
 
 def _applied(op: str, operands: tuple[Expr, ...]) -> Expr:

@@ -53,6 +53,8 @@ class Kind(enum.Enum):
     A step covers ``rows`` rows of ``cols`` columns; a row takes ``pitch`` elements.
     """
 
+    __hash__ = object.__hash__  # members are one of a kind; Enum's own is a Python function
+
     FULL = "full"  # rows x pitch
     COL = "col"  # one value a row
     ROW = "row"  # one row of values, the same for all rows
@@ -83,6 +85,8 @@ Form: TypeAlias = Literal["run", "rows", "chunks"]
 
 class Area(enum.Enum):
     """Where in on-chip memory a slot lies."""
+
+    __hash__ = object.__hash__  # members are one of a kind; Enum's own is a Python function
 
     IN = "in"  # VECIN queue, loaded each step
     OUT = "out"  # VECOUT queue, stored each step
