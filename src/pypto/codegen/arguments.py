@@ -18,7 +18,7 @@ __all__ = ["Arguments", "Derived"]
 class Derived:
     """A field that the launch code chooses: a step size or a pitch.
 
-    ``kind``: ``step`` or ``pitch``; ``plan`` numbers the plan it belongs to.
+    ``kind``: ``step``, ``width`` or ``pitch``; ``plan`` numbers the plan it belongs to.
     """
 
     kind: str
@@ -57,6 +57,7 @@ class Arguments:
         name = self.names.plain(kind)
         comment = {
             "step": "how much of the space one step takes",
+            "width": "how many columns of the space one step takes",
             "pitch": "elements from one row to the next in on-chip memory",
         }[kind]
         self.fields.append(FieldView("uint32_t", name, comment))

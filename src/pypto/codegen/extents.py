@@ -5,10 +5,13 @@ from __future__ import annotations
 from pypto.codegen.device import Members
 from pypto.codegen.views import ConstantView
 from pypto.ir.dtype import DataType
-from pypto.ir.expr import Expr, as_int
+from pypto.ir.expr import Expr, as_int, const
 from pypto.ir.tile import Copy, Kind, Plan
 
-__all__ = ["Extents"]
+__all__ = ["TILE_SIZES", "Extents"]
+
+TILE_SIZES = "uint32_t rows, uint32_t cols, uint32_t pitch, uint32_t tall"
+"""Of a tile: its size, and how far its rows, or its columns, lie apart on chip."""
 
 
 class Extents:
@@ -43,8 +46,8 @@ class Extents:
         return constant
 
     def _pitch(self, number: int) -> str:
-        if self.plan.form == "chunks":
-            return ""
+        if self.plan.form in ("chunks", "tiles"):
+            return "pitch" if self.plan.form == "tiles" else ""
         pitch = self.plan.pitch
         if pitch is None:
             return f"args_.{self.members.arguments.derived('pitch', number)}"
@@ -57,7 +60,7 @@ class Extents:
 
     def _cols32(self) -> str:
         """Columns of a step as uint32: the constant, or the step's own variable."""
-        if self.plan.form == "chunks":
+        if self.plan.form in ("chunks", "tiles"):
             return "cols"
         return "kCols" if self.cols == "kCols" else f"static_cast<uint32_t>({self.cols})"
 
@@ -69,6 +72,7 @@ class Extents:
             "run": "int64_t begin, uint32_t count",
             "rows": f"{outer}int64_t row, uint32_t rows",
             "chunks": f"{outer}int64_t row, int64_t col, uint32_t cols",
+            "tiles": f"{outer}int64_t row, int64_t col, {TILE_SIZES}",
         }[self.plan.form]
 
     @property
@@ -149,8 +153,9 @@ class Extents:
             if stride is not None:
                 size = self._stride(stride)
                 parts.append(index if size == "1" else f"{index} * {size}")
-        if copy.has_col and self.plan.form == "chunks":
-            parts.append("col")
+        if copy.has_col and self.plan.form in ("chunks", "tiles"):
+            apart = self._stride(copy.strides[-1] or const(1))
+            parts.append("col" if apart == "1" else f"col * {apart}")
         return " + ".join(parts)
 
     def _stride(self, stride: Expr) -> str:
@@ -158,6 +163,8 @@ class Extents:
         space = self.plan.space
         if stride == space.cols:
             return self.cols
+        if self.plan.form == "tiles" and stride == space.rows:
+            return self.rows
         return self.members.size(stride, "stride")
 
     def run(self, copy: Copy) -> tuple[str, str, str, str]:
@@ -168,6 +175,8 @@ class Extents:
             return "1", size, "0", "0"
         if self.plan.form == "run":
             return "1", f"static_cast<uint32_t>(count * {size})", "0", "0"
+        if self.plan.form == "tiles":
+            return self._tile(copy, size)
         if self.plan.form == "chunks":
             return "1", f"static_cast<uint32_t>(cols * {size})", "0", "0"
         if kind is Kind.COL:
@@ -198,6 +207,19 @@ class Extents:
             taken = f"({self.cols} * {size} + 31) / 32"
             apart = f"static_cast<uint32_t>({self.pitch} * {size} / 32 - {taken})"
         return rows, f"static_cast<uint32_t>({self.cols} * {size})", gap, apart
+
+    def _tile(self, copy: Copy, size: str) -> tuple[str, str, str, str]:
+        """A tile of the space: its rows, or its columns where those lie side by side in memory."""
+        across = copy.kind is Kind.TURNED
+        count, length, pitch = ("cols", "rows", "tall") if across else ("rows", "cols", "pitch")
+        stride = copy.strides[-1 if across else -2]
+        assert stride is not None
+        gap = f"static_cast<uint32_t>(({self._stride(stride)} - {length}) * {size})"
+        apart = f"{pitch} * {size} / 32 - ({length} * {size} + 31) / 32"
+        return (
+            f"static_cast<uint16_t>({count})", f"static_cast<uint32_t>({length} * {size})", gap,
+            f"static_cast<uint32_t>({apart})",
+        )  # fmt: skip
 
     def _row_gap(self, copy: Copy, size: str) -> str:
         """Bytes of global memory between the end of a row and the start of the next one."""

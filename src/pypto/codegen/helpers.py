@@ -12,7 +12,7 @@ __all__ = ["helper_for"]
 _SIGNS = {"Add": "+", "Sub": "-", "Mul": "*", "Div": "/"}
 _MACROS = {
     "with_col", "with_row", "with_one", "spread_col", "spread_row", "spread_one",
-    "reduce", "accumulate", "finish", "low_half", "flip_sign", "keep", "gcd",
+    "reduce", "accumulate", "finish", "low_half", "flip_sign", "keep", "gcd", "turn",
 }  # fmt: skip
 
 
@@ -23,6 +23,8 @@ def helper_for(instr: Instr) -> HelperView | None:
     dtype = (instr.srcs[0] if instr.srcs else instr.dst).dtype
     op = instr.attrs[0] if instr.attrs and instr.form != "gcd" else ""
     form = instr.form
+    if form == "turn":
+        return _turn(dtype)
     if form == "reduce":
         form = f"reduce_{instr.attrs[1]}" if dtype.is_float else "reduce_integer"
     elif form == "finish" and not dtype.is_float:
@@ -43,6 +45,17 @@ def helper_for(instr: Instr) -> HelperView | None:
         accumulates=dtype != DataType.DT_INT16,
         integer=not dtype.is_float,
     )
+
+
+def _turn(dtype: DataType) -> HelperView:
+    """A transpose: by blocks, of 8 bytes by offsets."""
+    cpp = {DataType.DT_BF16: "half"}.get(dtype, dtype.cpp)
+    cpp = "uint32_t" if dtype.bytes == 8 else cpp
+    return HelperView(
+        macro={1: "turn_bytes", 2: "turn", 4: "turn", 8: "turn_pairs"}[dtype.bytes], name="Turn",
+        op="", sign="", type=cpp, lanes=256 // dtype.bytes, block=32 // dtype.bytes, swap=False,
+        neutral="", accumulates=False, integer=not dtype.is_float,
+    )  # fmt: skip
 
 
 def _neutral(op: str, dtype: DataType) -> str:

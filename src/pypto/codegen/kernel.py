@@ -158,6 +158,8 @@ def _form_text(plan: Plan) -> str:
     if plan.form == "run":
         unit = f", {plan.unit} of them a tile" if plan.unit > 1 else ""
         return f"the axes merge to one run of elements{unit}"
+    if plan.form == "tiles":
+        return "tiles of rows and columns, transposed on chip"
     if plan.form == "chunks":
         return "rows longer than on-chip memory, in chunks"
     if cols is None:

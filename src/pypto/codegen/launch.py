@@ -64,6 +64,7 @@ class LaunchWriter:
         exprs += self.program.workspace.values()
         for stage in self.program.stages:
             exprs += [stage.elements, *(plan.bound for plan in stage.plans)]
+            exprs += [plan.rows_bound for plan in stage.plans if plan.form == "tiles"]
         nodes = walk_nodes(self.program.body)
         if any(isinstance(node, TileLoop | ReadScalar | PrintTensor) for node in nodes):
             # What is touched may depend on more than sizes: how large a tensor is must be known.
@@ -167,7 +168,11 @@ class LaunchWriter:
             plan = writer.plan
             step = derived["step", number]
             cols = text(plan.bound)
-            if plan.form == "rows":
+            if plan.form == "tiles":
+                width, rows = derived["width", number], text(plan.rows_bound)
+                operands = (width, rows, cols, str(plan.step_max), str(plan.bytes_per_element))
+                out.append(Statement("tile_step", step, operands))
+            elif plan.form == "rows":
                 pitch = derived.get(("pitch", number))
                 fixed = "" if plan.pitch is None else str(plan.pitch)
                 out.append(

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from pypto.codegen.arguments import Arguments
 from pypto.codegen.comments import source_line
 from pypto.codegen.device import Members, cpp_type
-from pypto.codegen.extents import Extents
+from pypto.codegen.extents import TILE_SIZES, Extents
 from pypto.codegen.helpers import helper_for
 from pypto.codegen.names import Names
 from pypto.codegen.values import neutral
@@ -88,6 +88,7 @@ class PlanWriter:
         self.members: dict[tuple[Buffer, DataType, Expr], str] = {}
         self.member_names = Names()
         self.step = self.arguments.derived("step", number)
+        self.width = self.arguments.derived("width", number) if plan.form == "tiles" else ""
         self._name_locals()
 
     # --- names ---
@@ -241,6 +242,8 @@ class PlanWriter:
             operands = [*names, f"RoundMode::CAST_{instr.attrs[0]}", count]
         elif instr.form in ("compare", "compares", "select", "selects", "mask", "bits"):
             operands = self._masked(instr, names, scalars, count)
+        elif instr.form == "turn":
+            return self._turn(instr, names, scratch, comment)
         elif instr.form == "gcd":
             operands = [*names, *scratch, instr.attrs[0], count]
         elif instr.form == "library":
@@ -273,6 +276,20 @@ class PlanWriter:
         helper = helper_for(instr)
         if helper is not None:
             self.shared.helpers.setdefault(helper)
+
+    def _turn(
+        self, instr: Instr, names: list[str], scratch: list[str], comment: tuple[str, ...]
+    ) -> Statement:
+        """A tile transposed. BF16 is moved as the FP16 numbers of its bits, 8 bytes in halves."""
+        self._help(instr)
+        shown = {DataType.DT_BF16: "half"}.get(instr.dst.dtype)
+        shown = "uint32_t" if instr.dst.dtype.bytes == 8 else shown
+        if shown is not None:
+            names = [f"{name}.ReinterpretCast<{shown}>()" for name in names]
+        sizes = ["rows", "cols", "pitch", "tall"]
+        if instr.dst.kind is Kind.FULL:
+            sizes = ["cols", "rows", "tall", "pitch"]
+        return Statement("turn", instr.name, (*names, *scratch, *sizes), comment=comment)
 
     def _move(
         self, instr: Instr, names: list[str], count: str, comment: tuple[str, ...]
@@ -368,6 +385,8 @@ class PlanWriter:
             rows=self.extents.rows,
             cols=self.extents.cols,
             step=f"args_.{self.step}",
+            width=f"args_.{self.width}" if self.width else "",
+            align=str(plan.align),
             outer=self.extents.outer,
             outer_product=" * ".join(self.extents.outer),
             chunk_parallel=plan.parallel_chunks,
@@ -437,9 +456,10 @@ class PlanWriter:
         kept = (copy.local for block in blocks for copy in block.kept)
         if any(self._place(local).endswith("]") for local in kept):
             return self.extents.position
-        return {"run": "uint32_t count", "rows": "uint32_t rows", "chunks": "uint32_t cols"}[
-            self.plan.form
-        ]
+        return {
+            "run": "uint32_t count", "rows": "uint32_t rows", "chunks": "uint32_t cols",
+            "tiles": TILE_SIZES,
+        }[self.plan.form]  # fmt: skip
 
     def _once(self, name: str, params: str, block: Block, area: Area) -> FunctionView | None:
         if block.empty:

@@ -121,6 +121,8 @@ class PlanView:
     rows: str
     cols: str
     step: str
+    width: str  # columns of a tile
+    align: str  # what the rows of a tile on chip are multiples of
     outer: tuple[str, ...]
     outer_product: str
     chunk_parallel: bool

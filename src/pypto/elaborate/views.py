@@ -303,15 +303,8 @@ def _unsqueeze(frame: Frame, given: Given, span: Span, name: str | None) -> Item
     return Part(part.buffer, part.region, axes, type, name)
 
 
-def _permuted(frame: Frame, part: Part, order: list[int], what: str, span: Span) -> Item:
-    """The axes of ``part`` in another order; the last one stays last."""
-    if order[-1] != len(order) - 1:
-        refuse(
-            FeNotImplementedError,
-            f"{what} of the last axis is not available in this version",
-            span,
-            help="keep the last axis last, or transpose outside the kernel",
-        )
+def _permuted(part: Part, order: list[int]) -> Item:
+    """The axes of ``part`` in another order."""
     axes = tuple(part.axes[axis] for axis in order)
     shape = tuple(part.type.shape[axis] for axis in order)
     valid = tuple(part.type.sizes[axis] for axis in order)
@@ -328,7 +321,7 @@ def _permute(frame: Frame, given: Given, span: Span, name: str | None) -> Item:
             FeValueError, "perm names every axis once", given["perm"][1],
             expected=f"the axes 0 … {rank - 1} in some order", got=str(order),
         )  # fmt: skip
-    return _permuted(frame, replace(part, name=name), found, "permute", span)
+    return _permuted(replace(part, name=name), found)
 
 
 def _transpose(frame: Frame, given: Given, span: Span, name: str | None) -> Item:
@@ -338,7 +331,7 @@ def _transpose(frame: Frame, given: Given, span: Span, name: str | None) -> Item
         _axis(frame, given[key], len(order), "an axis of transpose") for key in ("dim0", "dim1")
     )
     order[a], order[b] = order[b], order[a]
-    return _permuted(frame, replace(part, name=name), order, "transpose", span)
+    return _permuted(replace(part, name=name), order)
 
 
 # --- another shape ---

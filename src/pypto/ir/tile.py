@@ -59,6 +59,7 @@ class Kind(enum.Enum):
     COL = "col"  # one value a row
     ROW = "row"  # one row of values, the same for all rows
     ONE = "one"  # one value
+    TURNED = "turned"  # cols x rows: a FULL as it lies in memory whose rows run the other way
     COL_BLOCKS = "col_blocks"  # one 32-byte block a row, filled with the row's value
     ONE_BLOCKS = "one_blocks"  # one value filling blocks
     FOLD = "fold"  # 256 bytes a row
@@ -80,7 +81,7 @@ class Kind(enum.Enum):
         return Kind(self.value.removesuffix("_bits"))
 
 
-Form: TypeAlias = Literal["run", "rows", "chunks"]
+Form: TypeAlias = Literal["run", "rows", "chunks", "tiles"]
 
 
 class Area(enum.Enum):
@@ -244,8 +245,8 @@ class Plan:
 
     ``step_max``: elements of a FULL local; ``rows_max``: rows of a step; ``pitch``: elements from a
     row to the next on chip, None where that is chosen at launch; ``align``: what it is a multiple
-    of; ``unit``: elements of the user's tile after merging; ``bound``: the longest row, from what
-    is known at launch.
+    of; ``unit``: elements of the user's tile after merging; ``bound``: the longest row, and
+    ``rows_bound``: how many there are at most, from what is known at launch.
     ``row_granule``: what the rows of a step are a multiple of, except for the last step.
     ``areas``: bytes of one buffer of each area; ``depth``: buffers of the step's queues.
     ``bytes_per_element``/``cost``: on-chip bytes and CPU cost per element, for the step size.
@@ -254,6 +255,7 @@ class Plan:
     form: Form
     space: Space
     bound: Expr
+    rows_bound: Expr
     step_max: int
     rows_max: int
     align: int

@@ -177,6 +177,7 @@ def _needed(plan: Plan, local: Local) -> int:
     row = plan.step_max if plan.cols_max is None else plan.cols_max
     return {
         Kind.FULL: plan.step_max * size,
+        Kind.TURNED: plan.step_max * size,
         Kind.COL: -(-rows * size // BLOCK) * BLOCK,
         Kind.ROW: row * size,
         Kind.ONE: BLOCK,
@@ -215,6 +216,9 @@ def _check_types(instr: Instr, target: Target) -> None:
         return
     if instr.form == "keep" and dtype.bytes not in (2, 4):
         _defect(f"{instr.name} takes dtypes of 2 and 4 bytes", instr.span)
+    if instr.form == "turn":
+        _check_turn(instr, target)
+        return
     if instr.form == "low_half":
         if (instr.srcs[0].dtype, dtype) != (DataType.DT_INT64, DataType.DT_INT32):
             _defect(f"{instr.name} takes INT64 to INT32", instr.span)
@@ -239,6 +243,18 @@ def _check_types(instr: Instr, target: Target) -> None:
         for name in _CHOOSES:
             if not target.takes(name, "uint8", dtype):
                 _defect(f"{name} does not take {dtype}", instr.span)
+
+
+def _check_turn(instr: Instr, target: Target) -> None:
+    """A tile and its transpose, by blocks; 8-byte elements by the offsets of their halves."""
+    (src,) = instr.srcs
+    if {src.kind, instr.dst.kind} != {Kind.FULL, Kind.TURNED} or src.dtype != instr.dst.dtype:
+        _defect(f"{instr.name} transposes {src} into {instr.dst}", instr.span)
+    name = "Gather" if src.dtype.bytes == 8 else "TransDataTo5HD"
+    dtype = {8: DataType.DT_INT32}.get(src.dtype.bytes, src.dtype)
+    dtype = DataType.DT_FP16 if dtype is DataType.DT_BF16 else dtype  # the same bits
+    if not target.takes(name, dtype):
+        _defect(f"{name} does not take {dtype}", instr.span)
 
 
 _MASKED = ("compare", "compares", "select", "selects")

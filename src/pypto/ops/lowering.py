@@ -41,6 +41,7 @@ BITWISE = frozenset({"bit_and", "bit_or", "bit_not"})  # of integers of any widt
 # fill: a constant tensor; expand: same elements, more rows or columns; squeeze: drop a 1 axis;
 # trail: further axes of size 1 at the end; view: the same bits as another dtype of that width
 FREE = frozenset({"fill", "expand", "squeeze", "trail", "view"})
+SHAPING = REDUCE | {"expand", "squeeze", "trail"}  # a result of another shape
 PRIMITIVES = BINARY | SCALAR | SIGNED | UNARY | REDUCE | MASKS | SELECTS | BITWISE | LOOPED | FREE
 
 

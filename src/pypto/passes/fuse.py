@@ -232,10 +232,18 @@ class _Fusion:
         return self.scope.meet(touch_of(load, self.same), touch_of(store, self.same))
 
     def _check_strides(self, stage: Stage) -> None:
-        """A tensor whose innermost neighbours lie apart in memory takes a row of the space for each
-        element: only where the space has no axis inside that one."""
-        for node in stage.strided:
-            if stage.reduced is not None or stage.axes[-1] not in node.present:
+        """Tensors whose innermost neighbours lie apart in memory: where they lie side by side along
+        another axis, the same for all, tiles are transposed on chip, if every value has them whole.
+        Else each element takes a row of the space: only where that has no axis inside this one."""
+        across = stage.across()
+        turns = stage.turns()
+        for node, access in stage.strided:
+            if across is None:
+                alone = stage.neighbours(node, access) is None
+                bad = not alone or stage.axes[-1] not in node.present
+            else:
+                bad = turns and not stage.even()
+            if bad or stage.reduced is not None:
                 raise _Conflict(node.value)
 
     def _equal(self, load: Load, store: Store) -> bool:

@@ -48,6 +48,7 @@ def slot_bytes(kind: Kind, dtype: DataType, capacity: Capacity) -> int:
     rows8 = round_up(capacity.rows, 8)
     wanted = {
         Kind.FULL: capacity.step * size,
+        Kind.TURNED: capacity.step * size,
         Kind.COL: rows8 * size,
         Kind.ROW: capacity.row * size,
         Kind.ONE: BLOCK,

@@ -23,6 +23,8 @@ __all__ = ["Terms", "launch_bound", "plan_stage"]
 
 ROWS_LIMIT = 248  # repeat counts are 8 bits; Brcb takes rows in eights
 REPEATS = 255
+TURN = 16  # rows that one instruction transposes
+TILE = 32  # what the rows and columns of a tile that is transposed are multiples of, but the last
 DYNAMIC_ROWS = 64  # rows that a step may hold when the row length is known at launch only
 
 # CPU cost of an instruction per element, in nanoseconds of one core: for the choice between one
@@ -34,7 +36,7 @@ _COST = {"Exp": 0.4, "Ln": 0.5, "Tanh": 0.8, "Sigmoid": 0.6, "Power": 3.0, "Div"
 _COUNTED = frozenset(
     {
         "count", "cast", "library", "fill", "move", "low_half", "flip_sign", "compare", "compares",
-        "select", "selects", "mask", "bits", "gcd",
+        "select", "selects", "mask", "bits", "gcd", "turn",
     }
 )  # fmt: skip
 
@@ -82,6 +84,8 @@ def _guard(stage: Stage) -> Expr | None:
 
 
 def _plans(stage: Stage, layout: Layout, terms: Terms) -> list[Plan]:
+    if layout.turned:
+        return [_plan(stage, layout, "tiles", terms)]
     if not layout.has_rows and stage.reduced is None:
         return [_plan(stage, layout, "run", terms)]
     cols, width = layout.space.cols, _width(layout, terms)
@@ -149,6 +153,7 @@ def _plan(stage: Stage, layout: Layout, form: Form, terms: Terms) -> Plan:
         form=form,
         space=layout.space,
         bound=launch_bound(layout.space.cols, terms),
+        rows_bound=launch_bound(layout.space.rows, terms),
         step_max=choice.capacity.step,
         rows_max=choice.capacity.rows,
         align=align,
@@ -190,9 +195,10 @@ def _alignment(draft: Draft) -> int:
         x.dtype.bytes
         for b in draft.blocks()
         for x in [c.local for c in b.loads] + [i.dst for i in b.instrs]
-        if x.kind in (Kind.FULL, Kind.ROW)
+        if x.kind in (Kind.FULL, Kind.TURNED, Kind.ROW)
     ]
-    return 32 // min(sizes, default=4)
+    unit = 32 // min(sizes, default=4)
+    return max(unit, TURN) if draft.form == "tiles" else unit
 
 
 def _instrs(draft: Draft) -> list[Instr]:
@@ -231,6 +237,8 @@ def _capacities(
         rows = terms.ranges.upper(draft.layout.space.rows)
         most = min(ROWS_LIMIT, max(rows if rows is not None else ROWS_LIMIT, 1))
         return lambda n: Capacity(n * pitch, n, pitch), most
+    if draft.form == "tiles":
+        return lambda n: Capacity(n * TILE * TILE, 1, TILE), _tiles(draft, terms, limit)
     granule = max(64, align)
     if draft.form == "rows":
         return lambda n: Capacity(n * granule, DYNAMIC_ROWS, n * granule), limit // granule
@@ -241,6 +249,17 @@ def _capacities(
     if total is not None:
         most = min(most, max(1, -(-total // granule)))
     return lambda n: Capacity(n * granule, 1, n * granule), most
+
+
+def _tiles(draft: Draft, terms: Terms, limit: int) -> int:
+    """The largest count of tiles of TILE rows and columns that a step is worth."""
+    space = draft.layout.space
+    most, wanted = limit // (TILE * TILE), 1
+    for size in (terms.ranges.upper(size) for size in (space.rows, space.cols)):
+        if size is None:
+            return most
+        wanted *= -(-max(size, 1) // TILE)
+    return max(1, min(most, wanted))
 
 
 def _largest(
@@ -274,6 +293,9 @@ def _density(draft: Draft, memory: Memory) -> tuple[int, int]:
     loaded = {c.local for b in draft.blocks() for c in b.loads}
     kept = {x.slot for x, n in reads.items() if x.slot is not None and n > (x in loaded)}
     per_element = sum(s.dtype.bytes for s in memory.slots if s.kind is Kind.FULL and s in kept)
+    if draft.form == "tiles":  # what is transposed is read where it lies on chip
+        moved = [s for s in memory.slots if s.kind in (Kind.FULL, Kind.TURNED)]
+        per_element = sum(s.dtype.bytes for s in moved)
     per_row = {Kind.COL: 4, Kind.COL_BLOCKS: 32, Kind.FOLD: 256, Kind.FOLD_TWICE: 512}
     return max(per_element, 1), sum(per_row.get(s.kind, 0) for s in memory.slots)
 

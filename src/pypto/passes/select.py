@@ -58,6 +58,14 @@ def _cast(dst: Local, src: Local, mode: str, span: Span) -> Instr:
     )  # fmt: skip
 
 
+def _turn(dst: Local, src: Local, span: Span) -> Instr:
+    """``dst`` = ``src`` transposed. Elements of 8 bytes are gathered in halves."""
+    scratch: tuple[Local, ...] = ()
+    if src.dtype.bytes == 8:
+        scratch = (Local("offsets", DataType.DT_INT32, Kind.FULL),)
+    return Instr("turn", "Turn", dst, (src,), Kind.FULL, span, scratch=scratch, in_place=False)
+
+
 def _no_spread(dtype: DataType, span: Span) -> DtypeError:
     return DtypeError(
         [
@@ -99,6 +107,8 @@ class _Selector:
         if node.op == "fill" and node not in self.stored:
             return Kind.ONE
         extent = self.layout.extent(node)
+        if self.form == "tiles":
+            return Kind.FULL
         if self.form == "rows":
             if extent.col:
                 return Kind.FULL if extent.row else Kind.ROW
@@ -212,7 +222,9 @@ class _Selector:
 
     def _node(self, node: Node, block: DraftBlock) -> None:
         statement = node.statement
-        if isinstance(statement, Load):
+        if isinstance(statement, Load) and self._across(node, statement):
+            self._turned_load(node, statement, block)
+        elif isinstance(statement, Load):
             local = self._keep(node, self._new(node), block)
             self.loaded.add(local)
             local.slot = self.kept.get(root(statement.buffer))
@@ -233,10 +245,27 @@ class _Selector:
 
     def _copy(self, local: Local, node: Node, statement: Load | Store) -> Copy:
         strides = self.layout.strides(self.stage.strides(node, statement))
+        kind = local.kind if local.kind is Kind.TURNED else self.kind(node)
+        dense = self.form != "tiles" and self._dense(strides)
         return Copy(
-            local, statement.buffer, self.kind(node), access_of(statement).offset, strides,
-            self._dense(strides), statement.span,
+            local, statement.buffer, kind, access_of(statement).offset, strides, dense,
+            statement.span,
         )  # fmt: skip
+
+    def _across(self, node: Node, statement: Load | Store) -> bool:
+        """Whether an access goes through memory along the rows of the space: what lies side by side
+        is a column. Kept memory is not walked so: the plan says so in the end."""
+        if self.form != "tiles" or root(statement.buffer) in self.kept:
+            return False
+        stride = self.layout.strides(self.stage.strides(node, statement))[-1]
+        return stride is not None and as_int(stride) != 1
+
+    def _turned_load(self, node: Node, load: Load, block: DraftBlock) -> None:
+        local = self._keep(node, self._new(node), block)
+        across = Local(f"{local.name}_across", local.dtype, Kind.TURNED)
+        self.homes[across] = block
+        block.loads.append(self._copy(across, node, load))
+        block.instrs.append(_turn(local, across, load.span))
 
     def _dense(self, strides: tuple[Expr | None, ...]) -> bool:
         """Whether each stride is the product of the sizes behind it."""
@@ -264,6 +293,11 @@ class _Selector:
                 )
                 local = moved
             block.kept.append(self._copy(local, node, store))
+            return
+        if self._across(node, store):
+            across = Local(store.buffer.name, local.dtype, Kind.TURNED)
+            block.instrs.append(_turn(across, local, store.span))
+            block.stores.append(self._copy(across, node, store))
             return
         shown = local.of is not None and self.homes[local.base] is not block
         held = local.base in self.loaded or local.base.slot is not None

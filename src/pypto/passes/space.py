@@ -29,6 +29,7 @@ class Layout:
     ``has_rows`` is False when the space has no row axis at all (then ``space.rows`` is 1).
     ``unit``: the columns are an axis of size 1 of the space's own: neighbours along the innermost
     axis of the values do not lie side by side in memory, so that each stands in a row by itself.
+    ``turned``: accesses that do not lie side by side along the columns do along the rows.
     """
 
     space: Space
@@ -36,6 +37,7 @@ class Layout:
     groups: tuple[tuple[Axis, ...], ...]
     single: bool = False  # no axis longer than 1: every value is the one element
     unit: bool = False
+    turned: bool = False
 
     def extent(self, node: Node) -> Extent:
         """Where ``node`` varies. Without a row axis a value counts as varying over the one row."""
@@ -63,14 +65,21 @@ def merge_axes(stage: Stage, sizes: Sizes) -> Layout:
     accesses = stage.accesses()
     strides = [stage.strides(*access) for access in accesses]
     groups: list[list[Axis]] = []
-    for axis in stage.axes:
+    across, turns = stage.across(), stage.turns()
+    axes = stage.axes
+    if across is not None and not turns:
+        axes = [*(a for a in axes if a is not across), across]  # as all of them lie in memory
+    for axis in axes:
         if groups and axis is not stage.reduced and _one(stage, strides, groups[-1], axis, sizes):
             groups[-1].append(axis)
         else:
             groups.append([axis])
     if not groups:
         return Layout(Space((), const(1), const(1)), False, (), single=True)
-    unit = bool(stage.strided)
+    if turns:
+        (lines,) = (g for g in groups if across in g)
+        groups = [*(g for g in groups[:-1] if g is not lines), lines, groups[-1]]
+    unit = bool(stage.strided) and across is None
     if unit:
         groups.append([Axis(const(1))])
     lengths = [product_of(tuple(a.size for a in g)) for g in groups]
@@ -78,7 +87,7 @@ def merge_axes(stage: Stage, sizes: Sizes) -> Layout:
     rows = lengths[-2] if has_rows else const(1)
     outer = tuple(lengths[:-2]) if has_rows else ()
     merged = tuple(tuple(g) for g in groups)
-    return Layout(Space(outer, rows, lengths[-1]), has_rows, merged, unit=unit)
+    return Layout(Space(outer, rows, lengths[-1]), has_rows, merged, unit=unit, turned=turns)
 
 
 def _one(

@@ -8,7 +8,7 @@ from typing import TypeAlias
 
 from pypto.ir.expr import Expr, as_int
 from pypto.ir.tensor import Buffer, Compute, Load, Store, Value
-from pypto.ops.lowering import REDUCE
+from pypto.ops.lowering import REDUCE, SHAPING
 from pypto.passes.access import access_of
 
 __all__ = ["Axis", "Key", "Mapped", "Mark", "Node", "Stage"]
@@ -79,7 +79,8 @@ class Stage:
     stores: list[tuple[Store, Node]] = field(default_factory=list)
     written: dict[Buffer, tuple[Store, Node]] = field(default_factory=dict)  # by memory
     loading: list[Node] = field(default_factory=list)
-    strided: list[Node] = field(default_factory=list)  # of accesses whose neighbours lie apart
+    # Accesses whose neighbours along their innermost axis lie apart in memory.
+    strided: list[tuple[Node, Load | Store]] = field(default_factory=list)
     order: int = 0
 
     def add(self, node: Node) -> None:
@@ -88,13 +89,13 @@ class Stage:
         if isinstance(node.statement, Load):
             self.loading.append(node)
             if not _unit(node, node.statement):
-                self.strided.append(node)
+                self.strided.append((node, node.statement))
 
     def write(self, memory: Buffer, store: Store, node: Node) -> None:
         self.stores.append((store, node))
         self.written[memory] = (store, node)
         if not _unit(node, store):
-            self.strided.append(node)
+            self.strided.append((node, store))
 
     def mark(self) -> Mark:
         return Mark(self.axes, self.reduced, len(self.nodes), len(self.stores), len(self.strided))
@@ -138,6 +139,32 @@ class Stage:
         """Elements of memory per step along each axis of the domain that an access has."""
         found = zip(node.axes, access_of(statement).strides, strict=True)
         return {axis: stride for axis, stride in found if axis is not None}
+
+    def neighbours(self, node: Node, statement: Load | Store) -> Axis | None:
+        """The axis along which elements of an access lie side by side in memory, if it has one."""
+        found = zip(node.axes, access_of(statement).strides, strict=True)
+        return next((a for a, stride in found if a is not None and as_int(stride) == 1), None)
+
+    def across(self) -> Axis | None:
+        """The axis along which elements of all strided accesses lie side by side, if they agree."""
+        found = {self.neighbours(*access) for access in self.strided}
+        return found.pop() if len(found) == 1 else None
+
+    def turns(self) -> bool:
+        """Whether some accesses lie side by side along another axis than others, so that tiles are
+        transposed on chip."""
+        across = self.across()
+        if across is None:
+            return False
+        strides = [self.strides(*access).get(across) for access in self.accesses()]
+        return any(stride is not None and as_int(stride) != 1 for stride in strides)
+
+    def even(self) -> bool:
+        """Whether every value but scalars varies along all axes, one element after the other."""
+        axes = frozenset(self.axes)
+        return self.reduced is None and all(
+            n.op == "fill" or (n.present == axes and n.op not in SHAPING) for n in self.nodes
+        )
 
     def loads(self) -> list[Load]:
         return [n.statement for n in self.loading if isinstance(n.statement, Load)]
