@@ -13,6 +13,7 @@ TYPE_CHECKING = False  # type checkers take it for True; ``typing`` is not impor
 if TYPE_CHECKING:
     from typing import Any
 
+    from pypto import distributed as distributed
     from pypto import error as error
     from pypto import experimental as experimental
     from pypto import frontend as frontend
@@ -77,6 +78,12 @@ if TYPE_CHECKING:
     from pypto.language.builtin import view as view
     from pypto.language.builtin import zeros as zeros
     from pypto.language.element import Element as Element
+    from pypto.language.elsewhere import deinterleave as deinterleave
+    from pypto.language.elsewhere import interleave as interleave
+    from pypto.language.elsewhere import normal as normal
+    from pypto.language.elsewhere import quant_mx as quant_mx
+    from pypto.language.elsewhere import scaled_mm as scaled_mm
+    from pypto.language.elsewhere import uniform as uniform
     from pypto.language.enums import AtomicRMWMode as AtomicRMWMode
     from pypto.language.enums import AtomicType as AtomicType
     from pypto.language.enums import CachePolicy as CachePolicy
@@ -142,6 +149,7 @@ def _names(module: str, names: str) -> dict[str, tuple[str, str]]:
 
 # Where each public name comes from: module, and name there ("" is the module itself).
 _MODULES: dict[str, tuple[str, str]] = {
+    "distributed": ("pypto.distributed", ""),
     "error": ("pypto.error", ""),
     "experimental": ("pypto.experimental", ""),
     "frontend": ("pypto.frontend", ""),
@@ -166,6 +174,10 @@ _MODULES: dict[str, tuple[str, str]] = {
         set_vec_tile_shapes tensor transpose unsqueeze view zeros""",
     ),
     **_names("pypto.language.element", "Element"),
+    **_names(
+        "pypto.language.elsewhere",
+        "deinterleave interleave normal quant_mx scaled_mm uniform",
+    ),
     **_names(
         "pypto.language.enums",
         """AtomicRMWMode AtomicType CachePolicy CastMode ConvReLuType DequantScaleRoundingMode
@@ -194,8 +206,8 @@ _MEMBERS: dict[str, str] = {
 # Direct submodules. The import system asks for them as attributes before it imports them; the
 # answer must not import the registry.
 _ROOMS = frozenset(
-    """build cli codegen compiler data elaborate error experimental frontend ir language lint ops
-    passes precision profile runtime target templates twin""".split()
+    """build cli codegen compiler data distributed elaborate error experimental frontend ir language
+    lint ops passes precision profile runtime target templates twin""".split()
 )
 
 

@@ -103,7 +103,7 @@ def test_what_cannot_be_stored(shop: Workshop, dtype: DataType) -> None:
     help = "a copy needs the bytes alone: annotate DT_UINT8 and pass x.view(torch.uint8)"
     shown = f"\n  help: {help}" if dtype.torch_name else ""
     assert message == (
-        f"ErrCode: FC0001  storing into 'o' does not take {dtype} on this target\n"
+        f"ErrCode: FC0001  storing into 'o' does not take {dtype.absent}\n"
         "  expected  one of DT_INT8, DT_INT16, DT_INT32, DT_INT64, DT_FP16, DT_FP32, DT_BF16, "
         "DT_UINT8, DT_UINT16, DT_UINT32, DT_UINT64, DT_BOOL, DT_DOUBLE\n"
         f"  got       {dtype} for 'o'\n"

@@ -19,6 +19,8 @@ __all__ = [
     "for_attribute",
     "for_base",
     "for_function",
+    "for_missing",
+    "for_store",
     "is_missing",
     "near_operation",
     "renamed",
@@ -80,6 +82,13 @@ _RENAMED = {
     "leaky_relu": "lrelu",
     **{f"arc{name}": f"a{name}" for name in ("sin", "cos", "tan", "tan2", "sinh", "cosh", "tanh")},
 }
+# Classes of numbers: np.float32(2).
+_NUMBERS = frozenset(
+    """
+    float16 float32 float64 half single double bfloat16 int8 int16 int32 int64 uint8 uint16 uint32
+    uint64 bool_ intc longlong
+    """.split()
+)
 _MAKERS = frozenset(
     """
     arange array as_tensor asarray empty empty_like eye full full_like linspace ones ones_like rand
@@ -89,8 +98,15 @@ _MAKERS = frozenset(
 
 
 def available() -> str:
-    """The operations that there are."""
-    return f"operations available now: {', '.join(registry.names())}"
+    """Where to see which operations there are."""
+    return "dir(pypto) lists what there is"
+
+
+def for_missing(name: str) -> str:
+    """What to do without an operation that this version does not have."""
+    if name in contract.OPERATIONS:
+        return "compute it outside the kernel with torch, and pass the result as a tensor"
+    return available()
 
 
 def is_missing(name: str) -> bool:
@@ -109,12 +125,35 @@ def for_attribute(name: str, text: str) -> str | None:
     return None if advice is None else advice.replace("{}", text)
 
 
+def for_store(target: str, sizes: list[int | None], shape: list[int | None]) -> str | None:
+    """How to store a value of ``shape`` into a part of ``target`` that has other ``sizes``."""
+    if len(shape) + 1 == len(sizes):
+        for axis, size in enumerate(sizes):
+            rest = [*sizes[:axis], *sizes[axis + 1 :]]
+            if size == 1 and all(a == b or b == 1 for a, b in zip(rest, shape, strict=True)):
+                return (
+                    f"give the value an axis of size 1: pypto.unsqueeze(value, {axis}); a reduction"
+                    " keeps its axis with keepdim=True"
+                )
+    if len(shape) != len(sizes) or None in shape or None in sizes:
+        return None
+    pairs = [(given or 0, size or 0) for given, size in zip(shape, sizes, strict=True)]
+    inside = ", ".join(f"0:{min(pair)}" for pair in pairs)
+    if all(given <= size for given, size in pairs):
+        return f"write the part that it fills, such as {target}[{inside}] = ..."
+    if all(given >= size for given, size in pairs):
+        return f"cut the value to the part that is written: [{inside}]"
+    return None
+
+
 def for_function(name: str) -> str | None:
     """What to write for a function of that name in torch, NumPy or Python."""
     name = name.rpartition(".")[2]
     operation = _RENAMED.get(name, name)
     if operation in registry.names():
         return _use(operation)
+    if name in _NUMBERS:
+        return "write the number itself: beside a tensor it takes the tensor's dtype"
     if name in _MAKERS:
         return (
             "make it outside and pass it as a parameter, or write pypto.tensor(shape, dtype) and "

@@ -19,6 +19,7 @@ from pypto.error import (
     Span,
     raise_diagnostics,
 )
+from pypto.ir.dtype import DataType
 from pypto.ir.signature import (
     CallSignature,
     ConstantSignature,
@@ -187,7 +188,16 @@ def _refuse_missing(name: str, annotation: object) -> typing.NoReturn:
             f"the value of '{name}', which has no annotation, is needed to compile without a call",
             f"{help}; annotate it with pypto.Tensor(shape, dtype) if it is a tensor",
         )
+    if _means_tensor(annotation):
+        help = "annotate it with pypto.Tensor(shape, dtype) if it is a tensor"
     _refuse(f"the value of '{name}' is needed to compile without a call", help)
+
+
+def _means_tensor(annotation: object) -> bool:
+    """Whether ``annotation`` is one that people write for a tensor, and is none of a value."""
+    if isinstance(annotation, (list, tuple, DataType)):
+        return True
+    return isinstance(annotation, type) and annotation.__name__ in ("Tensor", "ndarray")
 
 
 def _written(annotation: object) -> str:

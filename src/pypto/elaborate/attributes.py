@@ -136,7 +136,7 @@ def _own_attribute(frame: Frame, owner: Known, name: str, span: Span) -> Item:
     if package and advice.is_missing(name):
         refuse(
             FeNotImplementedError, f"{shown}.{name} is not available in this version", span,
-            help=advice.available(),
+            help=advice.for_missing(name),
         )  # fmt: skip
     near = nearest(name, dir(owner.value))
     help = f"did you mean '{shown}.{near}'?" if near else None

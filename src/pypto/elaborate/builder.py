@@ -8,6 +8,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import NoReturn
 
+from pypto.elaborate.advice import for_store
 from pypto.elaborate.blocks import Block, Draft, OpenFor, OpenIf, Turn, finish
 from pypto.elaborate.conditions import implying, negated, simplest
 from pypto.elaborate.copies import Copies
@@ -34,6 +35,7 @@ from pypto.ir.tensor import (
     root,
 )
 from pypto.ops.casts import cast_text
+from pypto.ops.shapes import equality
 
 __all__ = ["Builder", "show_shape", "whole"]
 
@@ -395,12 +397,13 @@ class Builder:
         here = block or self.block
         conditions = implying(here.ranges, condition)
         if conditions is None:
+            text = str(simplest(condition))
             refuse(
                 ShapeError,
                 f"{message}, which cannot be proved: it depends on values that only the running "
                 "kernel knows",
                 span,
-                got=str(simplest(condition)),
+                got=text if len(text) <= 60 else None,
                 help="use slices of constant length: x[i * T : (i + 1) * T]",
             )
         block = here.choice
@@ -489,9 +492,10 @@ class Builder:
                 span,
                 expected=f"shape {show_shape(sizes)}, or one that broadcasts to it",
                 got=f"shape {show_shape(shape)}",
+                help=for_store(buffer.name, [*map(as_int, sizes)], [*map(as_int, shape)]),
             )
         for size, given in unequal:
-            message = f"storing into '{buffer.name}' needs {given} == {size}"
+            message = f"storing into '{buffer.name}' needs {equality(given, size)}"
             self.require(apply("eq", given, size), message, span, [value])
 
     def _check_stored(self, buffer: Buffer, span: Span) -> None:
@@ -501,7 +505,7 @@ class Builder:
         name = dtype.torch_name
         refuse(
             DtypeError,
-            f"storing into '{buffer.name}' does not take {dtype} on this target",
+            f"storing into '{buffer.name}' does not take {dtype.absent}",
             span,
             expected=f"one of {', '.join(str(d) for d in sorted(stored_dtypes))}",
             got=f"{dtype} for '{buffer.name}'",

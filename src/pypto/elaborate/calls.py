@@ -32,6 +32,7 @@ from pypto.ir.expr import as_int
 from pypto.language import builtin
 from pypto.language.builtin import Builtin, bytes_of, ceildiv
 from pypto.language.element import Element
+from pypto.language.elsewhere import Elsewhere
 from pypto.language.function import Function
 from pypto.language.symbolic import SymbolicScalar
 from pypto.ops.registry import Operation
@@ -103,6 +104,8 @@ def _call(
     if isinstance(value, Builtin):
         frame.use(callee, span)
         return call_builtin(frame, value, positional, keyword, span, name)
+    if isinstance(value, Elsewhere):
+        value.refuse(frame.context.options.soc_version, span)
     if isinstance(value, types.FunctionType | Function):
         family = _options.SETTERS.get(value) if isinstance(value, types.FunctionType) else None
         if family is not None:

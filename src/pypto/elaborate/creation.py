@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence as Items
+
 from pypto.elaborate import values as v
 from pypto.elaborate.arithmetic import operand
 from pypto.elaborate.binding_builtins import bind_builtin
@@ -18,7 +20,7 @@ from pypto.ir.expr import Expr, const, symbols_of, variables_of
 from pypto.ir.tensor import Buffer, TensorType
 from pypto.language import builtin
 from pypto.language.builtin import Builtin
-from pypto.language.dtype_names import suggestion
+from pypto.language.dtype_names import meant_dtype, suggestion
 from pypto.language.element import Element
 from pypto.language.status import TileOpFormat
 
@@ -56,7 +58,10 @@ def local_tensor(
     for index, part in enumerate(parts):
         where = f"the size of the local tensor in axis {index}"
         if not is_int(part):
-            refuse(FeTypeError, f"{where} is no int", shape_span, got=v.describe(part))
+            refuse(
+                FeTypeError, f"{where} is no int", shape_span, got=v.describe(part),
+                help=_sizes_help(parts),
+            )  # fmt: skip
         if isinstance(part, Known):
             size = int(frame.use(part, shape_span))
             if not 0 <= size <= MAX_SIZE:
@@ -82,6 +87,17 @@ def local_tensor(
     builder = frame.context.builder
     label = _label(frame, given, name)
     return builder.local(label, TensorType(dtype, tuple(sizes)), span)
+
+
+def _sizes_help(parts: Items[Item]) -> str:
+    """How sizes are given; a dtype among them goes by name."""
+    last = parts[-1]
+    meant = meant_dtype(last.value) if isinstance(last, Known) else None
+    if isinstance(last, Known) and isinstance(last.value, DataType):
+        meant = last.value
+    if meant is not None:
+        return f"the dtype goes by its name: dtype={meant!r}"
+    return "a shape is a list of sizes: [16, 64]"
 
 
 def _check_format(frame: Frame, argument: Argument) -> None:

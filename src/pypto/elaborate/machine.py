@@ -287,7 +287,7 @@ class Frame:
                 f"{purpose} needs a value that is known at compile time",
                 span,
                 expected="a Python value",
-                got=f"{item.expr}, which only the running kernel knows",
+                got=f"{v.text_of(item, span)}, which only the running kernel knows",
                 notes=(f"'{variables[0]}' is {what} at {place.location}",),
                 help="loops over range(...) and lists have indices that are known",
             )
@@ -300,7 +300,8 @@ class Frame:
                 span,
                 expected="a Python value",
                 got=f"{item.expr}, which depends on the dynamic size {sizes[0]}",
-                help="annotate that axis with a number or pypto.STATIC",
+                help="annotate that axis with a number or pypto.STATIC"
+                + ("; for i in pypto.loop(...) loops on the device" if "range" in purpose else ""),
             )
         names = frozenset(s.name for s in symbols)
         unknown = sorted(names - self.context.values.keys())
@@ -312,7 +313,8 @@ class Frame:
                 f"{purpose} needs the value{'s' * several} of {named} at compile time",
                 span,
                 help=f"name {'them' if several else 'it'}: {value_request(unknown)}, or give "
-                f"{'them defaults' if several else 'it a default'}",
+                f"{'them defaults' if several else 'it a default'}"
+                + ("; for i in pypto.loop(...) loops on the device" if "range" in purpose else ""),
             )
         raise NeedValue(names)
 

@@ -131,7 +131,8 @@ def _in_one_piece(frame: Frame, tensor: v.Tensor, span: Span) -> Part:
     """``tensor`` in memory, row by row without gaps: a part that has some is copied."""
     if tensor.type.dtype not in stored_dtypes:
         refuse(
-            FeNotImplementedError, f"the device cannot print a tensor of {tensor.type.dtype}", span,
+            FeNotImplementedError,
+            f"the device cannot print a tensor of {tensor.type.dtype.absent}", span,
             expected=f"one of {', '.join(str(d) for d in sorted(stored_dtypes))}",
             help="pass its bytes as DT_UINT8, and print those",
         )  # fmt: skip
@@ -184,14 +185,22 @@ _SPECS = {"int": ("", "d"), "float": ("", "f"), "bool": ("",)}
 def formatted(frame: Frame, item: Item, spec: str, span: Span) -> list[str | Expr]:
     """A run-time number in an f-string: as the device's printf can write it."""
     if isinstance(item, Scalar) and spec not in _SPECS[item.expr.kind]:
+        kind, text = item.expr.kind, span.text()
         if not variables_of(item.expr) and all(s.axis is None for s in symbols_of(item.expr)):
             frame.need(item, span, f"the format '{spec}'")  # the values of parameters give it
         allowed = " or ".join(repr(one) if one else "none" for one in _SPECS[item.expr.kind])
         refuse(
             FeNotImplementedError,
-            f"the device cannot print a run-time {item.expr.kind} in the format '{spec}'",
-            span, expected=f"the format {allowed}", got=v.describe(item),
+            f"the device cannot print a run-time {kind} in the format '{spec}'",
+            span, expected=f"the format {allowed}", got=f"the run-time {kind} {text}",
+            help=f"write {{{text}}}, or store the number and print it outside the kernel",
         )  # fmt: skip
     if spec and not isinstance(item, Scalar):
-        refuse(FeTypeError, "a text with run-time numbers takes no format", span, got=repr(spec))
+        refuse(
+            FeTypeError,
+            "a text with run-time numbers takes no format",
+            span,
+            got=repr(spec),
+            help="write the numbers into one f-string, each with its format",
+        )
     return text_of(frame, item, span, str, "an f-string")

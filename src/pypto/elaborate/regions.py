@@ -103,12 +103,15 @@ def _bound(frame: Frame, item: Item, span: Span) -> Expr | None:
     return _number(frame, item, span, "a bound of a slice")
 
 
+_INDICES = "an index is an int, a slice, or an element such as t[0]"
+
+
 def _number(frame: Frame, item: Item, span: Span, what: str) -> Expr:
     if isinstance(item, v.Poison):
         raise Poisoned
     expr = operand(frame, item, span)
     if expr is None or expr.kind == "float":
-        refuse(FeTypeError, f"{what} must be an int", span, got=v.describe(item))
+        refuse(FeTypeError, f"{what} must be an int", span, got=v.describe(item), help=_INDICES)
     return as_number(expr)
 
 
@@ -124,7 +127,7 @@ def _index(frame: Frame, item: Item, span: Span) -> Index | Cut | EllipsisType:
         if value is None or isinstance(value, bool):
             _refuse_index(item, span, "write unsqueeze(...) for a new axis of size 1")
     if v.is_tensor(item):
-        _refuse_index(item, span, "an index is an int, a slice, or an element such as t[0]")
+        _refuse_index(item, span, _INDICES)
     return Index(_number(frame, item, span, "an index"), span)
 
 

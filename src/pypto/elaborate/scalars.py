@@ -5,6 +5,7 @@ from __future__ import annotations
 import enum
 import sys
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 from pypto.elaborate.diagnostics import refuse
@@ -81,7 +82,10 @@ def python_call(function: Callable[..., Any], span: Span, *args: Any, **kwargs: 
     """``function`` of Python values at compile time; what it raises is an error at ``span``."""
     try:
         return function(*args, **kwargs)
-    except PyptoError:
+    except PyptoError as error:
+        if any(one.span is None for one in error.diagnostics):
+            placed = [replace(one, span=one.span or span) for one in error.diagnostics]
+            raise type(error)(placed) from error
         raise
     except TypeError as error:
         refuse(FeTypeError, f"TypeError: {error}", span)

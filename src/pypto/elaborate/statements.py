@@ -254,6 +254,7 @@ def _for(frame: Frame, node: cst.For) -> None:
     iterated = frame.evaluate(node.iter)
     span = frame.span(node.iter)
     if isinstance(iterated, v.Loop):
+        _check_targets(frame, node, iterated)
         names = [name for name, target in _targets(frame, node) if isinstance(target, cst.Name)]
         names += sorted(nonlocal_names(frame) & frame.locals.keys())
         away = run_loop(frame, node, iterated, names, lambda: execute(frame, node.body))
@@ -275,6 +276,26 @@ def _for(frame: Frame, node: cst.For) -> None:
             yield functools.partial(_turn, frame, node, item, span)
 
     _unroll(frame, node, turns())
+
+
+def _check_targets(frame: Frame, node: cst.For, loop: v.Loop) -> None:
+    """A loop gives its index; one of ``loop_unroll`` gives the factor, too."""
+    target = node.target
+    parts = target.elements if isinstance(target, cst.Tuple | cst.List) else ()
+    starred = any(isinstance(part, cst.StarredElement) for part in parts)
+    if len(parts) == 2 * loop.pairs and not starred:
+        return
+    span = frame.span(target)
+    if loop.pairs:
+        refuse(
+            FeTypeError, "pypto.loop_unroll gives an index and a factor", span,
+            expected="2 names", got=span.text(),
+            help="write for i, k in pypto.loop_unroll(...): k is how many iterations a part has",
+        )  # fmt: skip
+    refuse(
+        FeTypeError, "pypto.loop gives an index alone", span, expected="1 name", got=span.text(),
+        help="write for i in pypto.loop(...); pypto.loop_unroll gives an index and a factor",
+    )  # fmt: skip
 
 
 def _loop_help(iterated: Item, span: Span) -> str | None:

@@ -27,10 +27,12 @@ from pypto.error import (
 from pypto.ir.dtype import DataType
 from pypto.ir.expr import Const, Expr, apply, const, symbols_of, variables_of
 from pypto.ir.tensor import Buffer, Operand, TensorType, Value, root
+from pypto.language import elsewhere
 from pypto.language.dtype_names import meant_dtype
 from pypto.language.element import Element
 from pypto.language.status import TileOpFormat
 from pypto.ops import registry
+from pypto.ops.casts import cast_text
 from pypto.ops.lowering import as_single
 from pypto.ops.spec import OpCall, OpParam, OpSpec
 from pypto.ops.valid import held_along, partly_valid
@@ -71,15 +73,18 @@ def tensor_attribute(frame: Frame, tensor: v.Tensor, name: str, span: Span) -> I
     if name in ("numel", "nelement"):
         sizes = " * ".join(f"{text}.shape[{axis}]" for axis in range(tensor.type.rank))
         help = f"write {sizes}"
+    if name in elsewhere.METHODS:
+        elsewhere.METHODS[name].refuse(frame.context.options.soc_version, span)
     if advice.is_missing(name):
         refuse(
             FeNotImplementedError, f"'{name}' of a tensor is not available in this version", span,
-            help=help or advice.available(),
+            help=help or advice.for_missing(name),
         )  # fmt: skip
     if help is None:
         near = advice.near_operation(name, (*_PROPERTIES, *_OWN_METHODS))
-        known = ", ".join((*_PROPERTIES, *_OWN_METHODS, *registry.names()))
-        help = f"did you mean '{near}'?" if near else f"a tensor has {known}"
+        known = ", ".join((*_PROPERTIES, *_OWN_METHODS))
+        help = f"a tensor has {known} and the operations: {text}.exp(), {text}.sum(-1), ..."
+        help = f"did you mean '{near}'?" if near else help
     refuse(FeError, f"a tensor has no attribute '{name}'", span, code="F00007", help=help)
 
 
@@ -203,6 +208,13 @@ def write(
     frame.context.builder.store_part(part, _lifted(frame, part, value, span), span)
 
 
+def _number_of(dtype: DataType) -> str | None:
+    """How to fill a tensor of ``dtype`` with a number, where no instruction does that."""
+    wide = DataType.DT_FP16 if dtype is DataType.DT_BOOL else DataType.DT_INT32
+    way = cast_text(f"pypto.full(shape, number, pypto.{wide})", wide, dtype)
+    return None if way is None else f"cast a tensor that holds the number: {way}"
+
+
 def _lifted(frame: Frame, part: v.Part, value: Value, span: Span) -> Value:
     """``value`` with an axis of size 1 for each axis of ``part`` that it lacks.
 
@@ -243,8 +255,9 @@ def _filled(frame: Frame, buffer: Buffer | v.Part, item: Item, span: Span) -> Va
     dtype = buffer.type.dtype
     if dtype not in _FILLED:
         refuse(
-            DtypeError, f"a scalar cannot be stored into a {dtype} tensor on this target", span,
+            DtypeError, f"a scalar cannot be stored into a tensor of {dtype.absent}", span,
             expected=f"one of {', '.join(str(d) for d in sorted(_FILLED))}", got=str(dtype),
+            help=_number_of(dtype),
         )  # fmt: skip
     scalar_value = as_number(scalar_value)
     if scalar_value.kind == "float" and not dtype.is_float:
@@ -358,6 +371,7 @@ def _check_elements(call: OpCall, given: Mapping[str, object]) -> None:
                 f"{call.spec.name}: an element of {value.dtype} does not go with these tensors",
                 expected=" or ".join(sorted(map(str, dtypes))),
                 got=str(value.dtype),
+                help=f"write the number alone, {value.value!r}: it takes the tensor's dtype",
                 arg=name,
             )
 

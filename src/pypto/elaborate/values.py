@@ -298,6 +298,30 @@ def number_text(value: int) -> str:
     return str(value) if value.bit_length() < 200 else f"an int of {value.bit_length()} bits"
 
 
+_READABLE = 60  # characters of an expression that a person reads at a glance
+
+
+def text_of(item: Scalar, span: Span) -> str:
+    """A run-time number that stands at ``span``, as its value or as its text says it best."""
+    text = str(item.expr)
+    return text if item.element is None and len(text) <= _READABLE else span.text()
+
+
+def described_type(type: TensorType) -> str:
+    """``fp32[8,64]``, and along which axes it may hold fewer elements; for messages."""
+    shape = ",".join(str(size) for size in type.shape)
+    text = f"{type.dtype.short}[{shape}]"
+    if type.valid is None:
+        return text
+    axes = [
+        axis
+        for axis, (size, valid) in enumerate(zip(type.shape, type.valid, strict=True))
+        if size != valid
+    ]
+    named = " and ".join(str(axis) for axis in axes)
+    return f"{text}, valid in part along axis {named}" if axes else text
+
+
 def describe(item: Item) -> str:
     """What ``item`` is, for messages."""
     if isinstance(item, Known):
@@ -310,9 +334,12 @@ def describe(item: Item) -> str:
             return f"a value of type {kind}"
         return f"{text if len(text) <= 60 else text[:57] + '...'} ({kind})"
     if isinstance(item, Scalar):
-        return f"the run-time {item.expr.kind} {item.expr}"
+        text = str(item.expr)
+        if item.element is not None or len(text) > _READABLE:
+            return f"a run-time {item.expr.kind}"
+        return f"the run-time {item.expr.kind} {text}"
     if isinstance(item, Tensor):
-        return f"a tensor {item.type}"
+        return f"a tensor {described_type(item.type)}"
     if isinstance(item, Sequence):
         if item.kind is not None:
             return f"a named tuple {item.kind.value.__name__}"  # type: ignore[attr-defined]

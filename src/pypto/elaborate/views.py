@@ -34,6 +34,7 @@ from pypto.ir.tensor import Buffer, Region, TensorType, start_of
 from pypto.language import builtin
 from pypto.language.builtin import Builtin
 from pypto.language.dtype_names import suggestion
+from pypto.ops.shapes import equality
 
 __all__ = ["METHODS", "SIGNATURES", "call_view", "call_view_method", "linear"]
 
@@ -70,17 +71,24 @@ def _tensor(argument: Argument, function: str) -> v.Tensor:
     return item
 
 
+_LISTED = "write its ints in brackets, one for each axis: [8, 64]"
+
+
 def _numbers(frame: Frame, argument: Argument, what: str) -> list[Expr]:
     """A list of ints, known or not."""
     item, span = argument
     parts = None if v.is_tensor(item) else items_of(frame, item, span)
     if parts is None:
-        refuse(FeTypeError, f"{what} is a list of ints", span, got=v.describe(item))
+        refuse(
+            FeTypeError, f"{what} is a list of ints", span, got=v.describe(item), help=_LISTED
+        )  # fmt: skip
     numbers = []
     for part in parts:
         expr = operand(frame, part, span)
         if expr is None or expr.kind == "float":
-            refuse(FeTypeError, f"{what} is a list of ints", span, got=v.describe(part))
+            refuse(
+                FeTypeError, f"{what} is a list of ints", span, got=v.describe(part), help=_LISTED
+            )  # fmt: skip
         numbers.append(as_number(expr))
     return numbers
 
@@ -89,7 +97,7 @@ def _check_count(found: Items[object], rank: int, what: str, span: Span) -> None
     if len(found) != rank:
         refuse(
             ShapeError, f"{what} has one number for each axis of the tensor", span,
-            expected=f"{rank} numbers", got=str(len(found)),
+            expected=f"{rank} numbers", got=str(len(found)), help=_LISTED,
         )  # fmt: skip
 
 
@@ -98,13 +106,16 @@ def _axis(frame: Frame, argument: Argument, rank: int, what: str) -> int:
     axis = frame.python(item, span, what)
     if type(axis) is not int or not -rank <= axis < rank:
         refuse(
-            FeValueError, f"{what} is an axis", span, code="F00008",
+            FeValueError, f"{what} is out of range", span, code="F00008",
             expected=f"an int of {-rank} … {rank - 1}", got=v.describe(Known(axis)),
+            help="axes count from 0, or from the last one: -1",
         )  # fmt: skip
     return axis % rank
 
 
 # --- boxes ---
+
+_VARIES = "what varies is the valid shape: view(..., valid_shape=[...])"
 
 
 def _box(
@@ -153,7 +164,7 @@ def _view(frame: Frame, given: Given, span: Span, name: str | None) -> Item:
         if (as_int(size) if as_int(size) is not None else -1) < 0:  # type: ignore[operator]
             refuse(
                 FeTypeError, "the shape of a view is a list of ints", given["shape"][1],
-                got=str(size), help="what varies is the valid shape: view(..., valid_shape=[...])",
+                got=str(size), help=_VARIES if as_int(size) is None else _LISTED,
             )  # fmt: skip
     part = replace(_box(frame, tensor, offsets, stated, span), name=name)
     return narrowed(frame, part, given["valid_shape"]) if "valid_shape" in given else part
@@ -217,7 +228,7 @@ def _dtype(frame: Frame, argument: Argument, tensor: v.Tensor) -> DataType:
     for one in (dtype, tensor.type.dtype):
         if one not in stored_dtypes:
             refuse(
-                DtypeError, f"a view does not take {one} on this target", argument[1],
+                DtypeError, f"a view does not take {one.absent}", argument[1],
                 expected=f"one of {', '.join(str(d) for d in sorted(stored_dtypes))}",
             )  # fmt: skip
     return dtype
@@ -293,7 +304,7 @@ def _place(frame: Frame, source: Argument, offsets: Argument, target: v.Tensor, 
 
 def _unsqueeze(frame: Frame, given: Given, span: Span, name: str | None) -> Item:
     part = part_of_buffer(frame, _tensor(given["input"], "unsqueeze"), span)
-    at = _axis(frame, given["dim"], len(part.axes) + 1, "the new axis of unsqueeze")
+    at = _axis(frame, given["dim"], len(part.axes) + 1, "unsqueeze: 'dim'")
 
     def wider(sizes: tuple[Expr, ...]) -> tuple[Expr, ...]:
         return (*sizes[:at], const(1), *sizes[at:])
@@ -320,6 +331,7 @@ def _permute(frame: Frame, given: Given, span: Span, name: str | None) -> Item:
         refuse(
             FeValueError, "perm names every axis once", given["perm"][1],
             expected=f"the axes 0 … {rank - 1} in some order", got=str(order),
+            help="perm has the old axes in their new order: [1, 0, 2] swaps the first two",
         )  # fmt: skip
     return _permuted(replace(part, name=name), found)
 
@@ -327,9 +339,7 @@ def _permute(frame: Frame, given: Given, span: Span, name: str | None) -> Item:
 def _transpose(frame: Frame, given: Given, span: Span, name: str | None) -> Item:
     part = part_of_buffer(frame, _tensor(given["input"], "transpose"), span)
     order = [*range(len(part.axes))]
-    a, b = (
-        _axis(frame, given[key], len(order), "an axis of transpose") for key in ("dim0", "dim1")
-    )
+    a, b = (_axis(frame, given[key], len(order), f"transpose: '{key}'") for key in ("dim0", "dim1"))
     order[a], order[b] = order[b], order[a]
     return _permuted(replace(part, name=name), order)
 
@@ -365,7 +375,10 @@ def _new_shape(frame: Frame, tensor: v.Tensor, shape: list[Expr], span: Span) ->
     count = product_of(tensor.type.shape)
     open = [axis for axis, size in enumerate(shape) if as_int(size) == -1]
     if len(open) > 1 or not shape or any((as_int(size) or 0) < -1 for size in shape):
-        refuse(FeValueError, "a shape has sizes of 0 or more, and one -1 at most", span)
+        refuse(
+            FeValueError, "a shape has sizes of 0 or more, and one -1 at most", span,
+            expected=f"sizes whose product is {count}", got=f"[{', '.join(map(str, shape))}]",
+        )  # fmt: skip
     if open:
         rest = product_of([size for axis, size in enumerate(shape) if axis not in open])
         if as_int(rest) == 0:
@@ -378,9 +391,10 @@ def _new_shape(frame: Frame, tensor: v.Tensor, shape: list[Expr], span: Span) ->
         refuse(
             ShapeError, "reshape keeps the number of elements", span,
             expected=f"{count} elements", got=f"{made}",
+            help="write -1 for one size: it becomes what is left",
         )  # fmt: skip
     condition = apply("eq", made, count)
-    frame.context.builder.require(condition, f"reshape needs {made} == {count}", span)
+    frame.context.builder.require(condition, f"reshape needs {equality(made, count)}", span)
     return shape
 
 

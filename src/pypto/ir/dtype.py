@@ -65,6 +65,13 @@ class DataType(enum.IntEnum):
         """True for signed and unsigned integers; not for bool."""
         return self in integer_dtypes
 
+    @property
+    def absent(self) -> str:
+        """The dtype and why operations here do not take it, for messages."""
+        if self in _LATER:
+            return f"{self}, which exists on Ascend 950 only"
+        return f"{self} on this target"
+
     def __str__(self) -> str:
         return self.name
 
@@ -93,6 +100,14 @@ _CPP = {
     _D.DT_UINT64: "uint64_t", _D.DT_FP16: "half", _D.DT_BF16: "bfloat16_t", _D.DT_FP32: "float",
     _D.DT_DOUBLE: "double", _D.DT_BOOL: "uint8_t",  # no instruction takes bool
 }  # fmt: skip
+
+# No instruction of Atlas A2 and A3 knows them.
+_LATER = frozenset(
+    {
+        _D.DT_FP8E4M3, _D.DT_FP8E5M2, _D.DT_FP8E8M0, _D.DT_HF8,
+        _D.DT_FP4_E2M1X2, _D.DT_FP4_E1M2X2, _D.DT_FP4_E2M1, _D.DT_FP4_E1M2,
+    }
+)  # fmt: skip
 
 float_dtypes = frozenset({_D.DT_FP16, _D.DT_BF16, _D.DT_FP32, _D.DT_DOUBLE})
 integer_dtypes = frozenset(

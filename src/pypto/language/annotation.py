@@ -100,6 +100,13 @@ class Tensor(TensorAnnotation):
         for field, value in zip(_DEVICE_FIELDS, (data_ptr, device, ori_shape), strict=True):
             if value is not None:
                 _refuse_device_field(field)
+        if isinstance(shape, int) and isinstance(dtype, int) and not isinstance(dtype, enum.Enum):
+            _refuse_type(
+                "the shape of a tensor annotation must be a list or tuple",
+                "list or tuple of axes",
+                shape,
+                help=f"write pypto.Tensor([{shape}, {dtype}], pypto.DT_FP32)",
+            )
         if dtype is not None and not isinstance(dtype, DataType):
             _refuse_dtype(dtype)
         if not isinstance(name, str):

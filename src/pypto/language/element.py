@@ -10,6 +10,8 @@ from pypto.language.dtype_names import suggestion
 
 __all__ = ["Element"]
 
+_USAGE = "pypto.element(dtype, value): pypto.element(pypto.DT_FP32, 2.0)"
+
 
 @dataclass(frozen=True, slots=True)
 class Element:
@@ -26,13 +28,13 @@ class Element:
             found = f"{self.dtype!r} ({type(self.dtype).__name__})"
             raise FeTypeError(
                 [Diagnostic(FeTypeError, "F00001", "an element has a dtype", None,
-                            "pypto.DataType", found, suggestion(self.dtype))]
+                            "pypto.DataType", found, suggestion(self.dtype) or _USAGE)]
             )  # fmt: skip
         if not isinstance(self.value, (int, float)):
             found = f"{self.value!r} ({type(self.value).__name__})"
             raise FeValueError(
                 [Diagnostic(FeValueError, "F00002", "the value of an element is a number", None,
-                            "int or float", found)]
+                            "int or float", found, _USAGE)]
             )  # fmt: skip
 
     def __repr__(self) -> str:

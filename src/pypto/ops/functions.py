@@ -67,7 +67,7 @@ def _infer_cast(call: OpCall) -> TensorType:
         known = ", ".join(str(d) for d in sorted(CASTS))
         call.fail(
             DtypeError,
-            f"cast from {source} to {target} is not available on this target",
+            f"cast from {source} does not give {target.absent}",
             expected=f"one of {known}",
             got=str(target),
             arg="dtype",

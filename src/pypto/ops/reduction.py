@@ -21,6 +21,7 @@ def _last_axis(call: OpCall) -> TensorType:
             f"{call.spec.name} over an axis other than the last is not available yet",
             expected=f"dim = -1 or {tensor.rank - 1}",
             got=f"dim = {call.args['dim']}",
+            help=f"pass a tensor that has axis {dim} last: t.movedim({dim}, -1).contiguous()",
             arg="dim",
         )
     return tensor

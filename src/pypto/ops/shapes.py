@@ -16,6 +16,15 @@ __all__ = ["axis", "broadcast", "same_dtype", "show"]
 MAX_RANK = 5
 
 
+_READABLE = 60  # characters of a condition that a person reads at a glance
+
+
+def equality(a: Expr, b: Expr) -> str:
+    """What "needs" in a message: ``x.shape[0] == 4``, or that sizes are equal, where it is long."""
+    text = f"{a} == {b}"
+    return text if len(text) <= _READABLE else "equal sizes"
+
+
 def show(shape: Sequence[Expr]) -> str:
     """``[4, x.shape[1]]``"""
     return f"[{', '.join(str(s) for s in shape)}]"
@@ -74,7 +83,8 @@ def _join(
         )
     call.require(
         apply("eq", size, other),
-        f"{call.spec.name} needs {size} == {other} (annotate an axis of size 1 as 1 to broadcast)",
+        f"{call.spec.name} needs {equality(size, other)} "
+        "(annotate an axis of size 1 as 1 to broadcast)",
     )
     return size if as_int(size) is not None else other
 

@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Literal, NoReturn
 
+from pypto._spelling import nearest
 from pypto.error import Diagnostic, DtypeError, FeTypeError, PyptoError, Span
 from pypto.ir.dtype import DataType
 from pypto.ir.expr import Expr
@@ -24,6 +25,8 @@ class _Required:
 
 
 REQUIRED = _Required()
+# What parameters are called in NumPy and torch.
+_OTHER_NAMES = {"axis": "dim", "keepdims": "keepdim", "a": "input", "x": "input", "b": "other"}
 _QUOTED = 40  # characters of source text that a message repeats
 
 ParamKind = Literal["tensor", "operand", "int", "bool", "dtype", "enum", "dims"]
@@ -109,7 +112,7 @@ class OpCall:
             way = cast_to_one_of(self.text(name), dtype, self.spec.dtypes)
             self.fail(
                 DtypeError,
-                f"{self.spec.name} does not take {dtype} on this target",
+                f"{self.spec.name} does not take {dtype.absent}",
                 expected=f"one of {allowed}",
                 got=f"{dtype} for '{name}'",
                 help=f"cast the operand: {way}" if way else None,
@@ -148,8 +151,9 @@ class OpSpec:
     ) -> dict[str, object]:
         """Arguments by parameter name, defaults filled in; refuse what does not fit by name."""
 
-        def refuse(message: str) -> NoReturn:
-            raise FeTypeError([Diagnostic(FeTypeError, "F00001", message, span, help=self.usage)])
+        def refuse(message: str, help: str = "") -> NoReturn:
+            help = f"{help} {self.usage}" if help else self.usage
+            raise FeTypeError([Diagnostic(FeTypeError, "F00001", message, span, help=help)])
 
         names = [p.name for p in self.params]
         if len(positional) > len(names):
@@ -157,7 +161,7 @@ class OpSpec:
         bound = dict(zip(names, positional, strict=False))
         for name, value in keyword.items():
             if name not in names:
-                refuse(f"{self.name} has no parameter '{name}'")
+                refuse(f"{self.name} has no parameter '{name}'", self._meant(name))
             if name in bound:
                 refuse(f"{self.name} got '{name}' twice")
             bound[name] = value
@@ -167,6 +171,15 @@ class OpSpec:
                     refuse(f"{self.name} misses the argument '{param.name}'")
                 bound[param.name] = param.default
         return {name: bound[name] for name in names}
+
+    def _meant(self, name: str) -> str:
+        """What a parameter ``name``, which there is not, was meant to be; "" for no idea."""
+        if name == "out":
+            return "store the result: o[:] ="
+        meant = _OTHER_NAMES.get(name, name)
+        names = [p.name for p in self.params]
+        near = meant if meant in names else nearest(meant, names)
+        return f"did you mean '{near}'?" if near else ""
 
     @property
     def usage(self) -> str:
