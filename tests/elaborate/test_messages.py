@@ -38,6 +38,7 @@ MISTAKES = [
     "o[:, 0:1] = pypto.sum(x, -1)",
     "o[:] = x[:, 0:32]",
     "o[0:4] = x[0:8]",
+    "o[:] = x.transpose(0, 1)",
     "b[:] = 3",
     # parts and shapes
     "o[:] = x[[0, 1]]",

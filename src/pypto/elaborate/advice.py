@@ -49,8 +49,8 @@ _ATTRIBUTES = {
     "max": "write pypto.amax({}, dim)",
     "min": "write pypto.amin({}, dim)",
     "square": "write {} * {}",
-    "T": "a kernel cannot transpose yet: pass x.t().contiguous()",
-    "t": "a kernel cannot transpose yet: pass x.t().contiguous()",
+    "T": "write {}.transpose(0, 1)",
+    "t": "write {}.transpose(0, 1)",
 }
 
 # Functions of torch, NumPy and Python whose operation has another name.
@@ -137,6 +137,8 @@ def for_store(target: str, sizes: list[int | None], shape: list[int | None]) -> 
                 )
     if len(shape) != len(sizes) or None in shape or None in sizes:
         return None
+    if len(shape) == 2 and shape == sizes[::-1]:
+        return "swap its axes: pypto.transpose(value, 0, 1)"
     pairs = [(given or 0, size or 0) for given, size in zip(shape, sizes, strict=True)]
     inside = ", ".join(f"0:{min(pair)}" for pair in pairs)
     if all(given <= size for given, size in pairs):
