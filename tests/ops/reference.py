@@ -230,7 +230,7 @@ def _propagate(spec: OpSpec, bound: Mapping[str, Any], value: torch.Tensor) -> t
     errors = [x.error for x in operands if isinstance(x, Ref)]
     doubtful = _doubtful(spec, a, b)
     tolerance = spec.tolerance.get(_from_torch(value.dtype))
-    if spec.name == "sum" and not value.dtype.is_floating_point:
+    if spec.name in ("sum", "prod") and not value.dtype.is_floating_point:
         tolerance = None
     if spec.name == "pow" and not value.dtype.is_floating_point:
         tolerance = None
@@ -337,8 +337,13 @@ def _inherit(spec: OpSpec, bound: Mapping[str, Any], value: torch.Tensor) -> tor
         dim, keep = bound["dim"], bound["keepdim"]
         worst = e.sum(dim, keep) if spec.name == "sum" else e.amax(dim, keep)
         return worst.reshape(value.shape)
+    if spec.name == "prod":
+        some = (e != 0).double().amax(bound["dim"], bound["keepdim"]).reshape(value.shape)
+        return torch.where(some > 0, torch.inf, 0.0)
     if spec.name == "softmax":
-        return (e.amax(-1, keepdim=True) * 2).expm1() * value.double() + torch.zeros_like(e)
+        return (e.amax(bound["dim"], keepdim=True) * 2).expm1() * value.double() + torch.zeros_like(
+            e
+        )
     if spec.name == "cast":
         if not value.dtype.is_floating_point:
             return torch.where(e > 0, torch.inf, 0.0)

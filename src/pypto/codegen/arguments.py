@@ -16,7 +16,7 @@ __all__ = ["Arguments", "Derived"]
 
 @dataclass(frozen=True, slots=True)
 class Derived:
-    """A field that the launch code chooses: a step size or a pitch.
+    """A field that the launch code chooses: a step size, a pitch or the width of a strip.
 
     ``kind``: ``step``, ``width`` or ``pitch``; ``plan`` numbers the plan it belongs to.
     """

@@ -24,6 +24,7 @@ class Extents:
         self.plan = plan
         self.members = members
         self.constants: dict[str, ConstantView] = {}
+        self.width = ""  # field with the columns of a strip
         space = plan.space
         if plan.form == "run":
             self.total = self._size(space.cols, "total", "kTotal", "elements")
@@ -48,6 +49,9 @@ class Extents:
     def _pitch(self, number: int) -> str:
         if self.plan.form in ("chunks", "tiles"):
             return "pitch" if self.plan.form == "tiles" else ""
+        if self.plan.form == "columns":
+            self.width = self.members.arguments.derived("width", number)
+            return f"args_.{self.width}"
         pitch = self.plan.pitch
         if pitch is None:
             return f"args_.{self.members.arguments.derived('pitch', number)}"
@@ -60,7 +64,7 @@ class Extents:
 
     def _cols32(self) -> str:
         """Columns of a step as uint32: the constant, or the step's own variable."""
-        if self.plan.form in ("chunks", "tiles"):
+        if self.plan.form in ("chunks", "tiles", "columns"):
             return "cols"
         return "kCols" if self.cols == "kCols" else f"static_cast<uint32_t>({self.cols})"
 
@@ -73,12 +77,22 @@ class Extents:
             "rows": f"{outer}int64_t row, uint32_t rows",
             "chunks": f"{outer}int64_t row, int64_t col, uint32_t cols",
             "tiles": f"{outer}int64_t row, int64_t col, {TILE_SIZES}",
+            "columns": f"{outer}int64_t row, uint32_t rows, int64_t col, uint32_t cols",
         }[self.plan.form]
 
     @property
     def tile_position(self) -> str:
         outer = "".join(f"int64_t axis{n}, " for n in range(len(self.outer)))
-        return f"{outer}int64_t row"
+        columns = self.plan.form == "columns"
+        return f"{outer}int64_t col, uint32_t cols" if columns else f"{outer}int64_t row"
+
+    @property
+    def amount(self) -> str:
+        """Parameters that say how much a step takes."""
+        return {
+            "run": "uint32_t count", "rows": "uint32_t rows", "chunks": "uint32_t cols",
+            "columns": "uint32_t rows, uint32_t cols", "tiles": TILE_SIZES,
+        }[self.plan.form]  # fmt: skip
 
     def elements(self, kind: Kind, dtype: DataType) -> str:
         """Elements that an instruction works on."""
@@ -141,7 +155,7 @@ class Extents:
                 text = index if not text else f"({text} * {size} + {index})"
         if copy.has_col:
             text = f"{text} * {self.cols}" if text else ""
-            if self.plan.form == "chunks":
+            if self.plan.form in ("chunks", "columns"):
                 text = f"{text} + col" if text else "col"
         if text.startswith("(") and text.endswith(")") and text.count("(") == 1:
             text = text[1:-1]
@@ -153,7 +167,7 @@ class Extents:
             if stride is not None:
                 size = self._stride(stride)
                 parts.append(index if size == "1" else f"{index} * {size}")
-        if copy.has_col and self.plan.form in ("chunks", "tiles"):
+        if copy.has_col and self.plan.form in ("chunks", "tiles", "columns"):
             apart = self._stride(copy.strides[-1] or const(1))
             parts.append("col" if apart == "1" else f"col * {apart}")
         return " + ".join(parts)
@@ -166,6 +180,11 @@ class Extents:
         if self.plan.form == "tiles" and stride == space.rows:
             return self.rows
         return self.members.size(stride, "stride")
+
+    @property
+    def _row_length(self) -> str:
+        """Columns of a row that a step takes."""
+        return "cols" if self.plan.form == "columns" else self.cols
 
     def run(self, copy: Copy) -> tuple[str, str, str, str]:
         """(blocks, bytes of one, gap in global memory in bytes, gap on chip in 32-byte blocks)."""
@@ -182,31 +201,28 @@ class Extents:
         if kind is Kind.COL:
             return "1", f"static_cast<uint32_t>(rows * {size})", "0", "0"
         if kind is Kind.ROW:
-            length = f"{self.cols} * {size}"
-            return (
-                "1",
-                length if self.cols == "kCols" else f"static_cast<uint32_t>({length})",
-                "0",
-                "0",
-            )
+            length = f"{self._row_length} * {size}"
+            fixed = self._row_length == "kCols"
+            return "1", length if fixed else f"static_cast<uint32_t>({length})", "0", "0"
         return self._rows(copy, size)
 
     def _rows(self, copy: Copy, size: str) -> tuple[str, str, str, str]:
         """Rows that lie apart, on chip by the pitch, in global memory by their stride."""
         width = copy.local.dtype.bytes
-        gap = "0" if copy.dense else self._row_gap(copy, size)
+        columns = self.plan.form == "columns"
+        gap = "0" if copy.dense and not columns else self._row_gap(copy, size)
         rows = "static_cast<uint16_t>(rows)"
-        if self.cols == "kCols":
+        if self._row_length == "kCols":
             cols, pitch = as_int(self.plan.space.cols) or 0, self.plan.pitch or 0
             if pitch == cols and gap == "0":
                 return "1", f"static_cast<uint32_t>(rows * kCols * {size})", "0", "0"
             blocks = (pitch * width - -(-cols * width // 32) * 32) // 32
             return rows, f"kCols * {size}", gap, str(blocks)
         apart = "0"
-        if width * self.plan.align != 32:
-            taken = f"({self.cols} * {size} + 31) / 32"
+        if width * self.plan.align != 32 or columns:
+            taken = f"({self._row_length} * {size} + 31) / 32"
             apart = f"static_cast<uint32_t>({self.pitch} * {size} / 32 - {taken})"
-        return rows, f"static_cast<uint32_t>({self.cols} * {size})", gap, apart
+        return rows, f"static_cast<uint32_t>({self._row_length} * {size})", gap, apart
 
     def _tile(self, copy: Copy, size: str) -> tuple[str, str, str, str]:
         """A tile of the space: its rows, or its columns where those lie side by side in memory."""
@@ -224,6 +240,9 @@ class Extents:
     def _row_gap(self, copy: Copy, size: str) -> str:
         """Bytes of global memory between the end of a row and the start of the next one."""
         stride, cols = copy.strides[-2], self.plan.space.cols
+        if self.plan.form == "columns":
+            stride_text = "0" if stride is None else self._stride(stride)
+            return f"static_cast<uint32_t>(({stride_text} - cols) * {size})"
         if stride is None or stride == cols:
             return "0"
         known, width = as_int(stride), as_int(cols)

@@ -10,9 +10,11 @@ from pypto.ir.tile import Instr
 __all__ = ["helper_for"]
 
 _SIGNS = {"Add": "+", "Sub": "-", "Mul": "*", "Div": "/"}
+_OPS = {"Sum": "Add", "Prod": "Mul"}  # what a reduction does with two elements
 _MACROS = {
     "with_col", "with_row", "with_one", "spread_col", "spread_row", "spread_one",
-    "reduce", "accumulate", "finish", "low_half", "flip_sign", "keep", "gcd", "turn",
+    "reduce", "accumulate", "accumulate_rows", "finish", "low_half", "flip_sign", "keep", "gcd",
+    "turn",
 }  # fmt: skip
 
 
@@ -25,16 +27,12 @@ def helper_for(instr: Instr) -> HelperView | None:
     form = instr.form
     if form == "turn":
         return _turn(dtype)
-    if form == "reduce":
-        form = f"reduce_{instr.attrs[1]}" if dtype.is_float else "reduce_integer"
-    elif form == "finish" and not dtype.is_float:
-        form = "finish_integer"
-    elif form in ("accumulate", "finish") and len(instr.attrs) > 1:
+    if form in ("reduce", "accumulate", "finish") and len(instr.attrs) > 1:
         form = f"{form}_{instr.attrs[1]}"
     return HelperView(
         macro=form,
         name=instr.name,
-        op={"Sum": "Add"}.get(op, op),
+        op=_OPS.get(op, op),
         sign=_SIGNS.get(op, op.lower()),
         type=dtype.cpp,
         lanes=256 // dtype.bytes,
@@ -59,4 +57,4 @@ def _turn(dtype: DataType) -> HelperView:
 
 
 def _neutral(op: str, dtype: DataType) -> str:
-    return neutral(op, dtype) if op in ("Sum", "Max", "Min") else ""
+    return neutral(op, dtype) if op in ("Sum", "Prod", "Max", "Min") else ""

@@ -138,7 +138,7 @@ class _Writer:
 
     def _memory(self, writer: PlanWriter) -> list[str]:
         plan = writer.plan
-        rows = f", {plan.rows_max} rows" if plan.form == "rows" else ""
+        rows = f", {plan.rows_max} rows" if plan.form in ("rows", "columns") else ""
         out = [f"  {writer.name}, a step of at most {plan.step_max} elements{rows}"]
         words = {
             Area.IN: "queue in", Area.OUT: "queue out", Area.CALC: "calc", Area.CONST: "const",
@@ -162,6 +162,8 @@ def _form_text(plan: Plan) -> str:
         return "tiles of rows and columns, transposed on chip"
     if plan.form == "chunks":
         return "rows longer than on-chip memory, in chunks"
+    if plan.form == "columns":
+        return f"rows are reduced to one, in strips of at most {plan.cols_max} columns"
     if cols is None:
         return "whole rows"
     apart = f", pitch {plan.pitch}" if plan.pitch != cols else ""

@@ -65,6 +65,7 @@ class LaunchWriter:
         for stage in self.program.stages:
             exprs += [stage.elements, *(plan.bound for plan in stage.plans)]
             exprs += [plan.rows_bound for plan in stage.plans if plan.form == "tiles"]
+            exprs += [plan.groups_bound for plan in stage.plans if plan.form == "columns"]
         nodes = walk_nodes(self.program.body)
         if any(isinstance(node, TileLoop | ReadScalar | PrintTensor) for node in nodes):
             # What is touched may depend on more than sizes: how large a tensor is must be known.
@@ -183,6 +184,20 @@ class LaunchWriter:
                             pitch or "", fixed, cols, str(plan.align), str(plan.step_max),
                             str(plan.rows_max), str(plan.bytes_per_element),
                             str(plan.bytes_per_row), str(plan.row_granule),
+                        ),
+                    )
+                )  # fmt: skip
+            elif plan.form == "columns":
+                width = derived["width", number]
+                groups = text(plan.groups_bound)
+                out.append(
+                    Statement(
+                        "strips_step",
+                        step,
+                        (
+                            width, cols, groups, str(plan.align), str(plan.cols_max),
+                            str(plan.step_max), str(plan.rows_max), str(plan.bytes_per_element),
+                            str(plan.bytes_per_row),
                         ),
                     )
                 )  # fmt: skip

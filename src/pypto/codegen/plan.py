@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from pypto.codegen.arguments import Arguments
 from pypto.codegen.comments import source_line
 from pypto.codegen.device import Members, cpp_type
-from pypto.codegen.extents import TILE_SIZES, Extents
+from pypto.codegen.extents import Extents
 from pypto.codegen.helpers import helper_for
 from pypto.codegen.names import Names
 from pypto.codegen.values import neutral
@@ -88,7 +88,9 @@ class PlanWriter:
         self.members: dict[tuple[Buffer, DataType, Expr], str] = {}
         self.member_names = Names()
         self.step = self.arguments.derived("step", number)
-        self.width = self.arguments.derived("width", number) if plan.form == "tiles" else ""
+        self.width = self.extents.width
+        if plan.form == "tiles":
+            self.width = self.arguments.derived("width", number)
         self._name_locals()
 
     # --- names ---
@@ -227,6 +229,8 @@ class PlanWriter:
         operands: list[str]
         if instr.form in ("with_col", "with_row", "spread_col", "spread_row"):
             operands = [*names, *self.extents.dimensions(instr.extent)]
+        elif instr.form == "accumulate_rows":
+            operands = [names[0], names[1], *self.extents.dimensions(instr.extent)]
         elif instr.form == "reduce":
             operands = [*names, *scratch, *self.extents.dimensions(instr.extent)]
         elif instr.form == "accumulate":
@@ -433,10 +437,11 @@ class PlanWriter:
     def _phase(self, number: int, phases: int) -> list[FunctionView]:
         phase = self.plan.phases[number]
         suffix = str(number) if phases > 1 else ""
+        columns = "uint32_t cols" if self.plan.form == "columns" else ""
         out: list[FunctionView] = []
         if not phase.start.empty:
             body = self._compute(phase.start, Area.IN, Area.OUT)
-            out.append(FunctionView(f"Start{suffix}", "", tuple(body)))
+            out.append(FunctionView(f"Start{suffix}", columns, tuple(body)))
         if phase.step.loads:
             copies = self._copies(phase.step.loads, Area.IN, into=True)
             out.append(FunctionView(f"CopyIn{suffix}", self.extents.position, tuple(copies)))
@@ -447,7 +452,7 @@ class PlanWriter:
             out.append(FunctionView(f"CopyOut{suffix}", self.extents.position, tuple(copies)))
         if not phase.finish.empty:
             body = self._compute(phase.finish, Area.IN, Area.OUT)
-            out.append(FunctionView(f"Finish{suffix}", "", tuple(body)))
+            out.append(FunctionView(f"Finish{suffix}", columns, tuple(body)))
         return out
 
     def _compute_params(self, phase: Phase) -> str:
@@ -456,10 +461,7 @@ class PlanWriter:
         kept = (copy.local for block in blocks for copy in block.kept)
         if any(self._place(local).endswith("]") for local in kept):
             return self.extents.position
-        return {
-            "run": "uint32_t count", "rows": "uint32_t rows", "chunks": "uint32_t cols",
-            "tiles": TILE_SIZES,
-        }[self.plan.form]  # fmt: skip
+        return self.extents.amount
 
     def _once(self, name: str, params: str, block: Block, area: Area) -> FunctionView | None:
         if block.empty:

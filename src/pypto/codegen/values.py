@@ -63,6 +63,8 @@ def neutral(stem: str, dtype: DataType) -> str:
     """The value that a reduction starts from."""
     if stem == "Sum":
         return literal(0, dtype)
+    if stem == "Prod":
+        return literal(1, dtype)
     if dtype.is_float:
         return literal(float("-inf") if stem == "Max" else float("inf"), dtype)
     bits = 8 * dtype.bytes

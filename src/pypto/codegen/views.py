@@ -121,7 +121,7 @@ class PlanView:
     rows: str
     cols: str
     step: str
-    width: str  # columns of a tile
+    width: str  # columns of a tile or strip
     align: str  # what the rows of a tile on chip are multiples of
     outer: tuple[str, ...]
     outer_product: str

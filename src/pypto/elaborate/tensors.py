@@ -281,13 +281,15 @@ _FILLED = frozenset(
 )  # fmt: skip
 
 
-_LOWEST = {"sum": 0, "amax": float("-inf"), "amin": float("inf")}
+_LOWEST = {
+    "sum": 0, "prod": 1, "amax": float("-inf"), "amin": float("inf"),
+}  # fmt: skip
 
 
 def _neutral(frame: Frame, operation: str, type: TensorType, span: Span) -> Buffer:
     """A tensor of what a reduction over no elements gives."""
     value: int | float = _LOWEST[operation]
-    if value and not type.dtype.is_float:
+    if isinstance(value, float) and not type.dtype.is_float:
         limit = 1 << (8 * type.dtype.bytes - 1)
         value = -limit if value < 0 else limit - 1
     buffer = frame.context.builder.local("none", TensorType(type.dtype, type.shape), span)

@@ -81,7 +81,7 @@ class Kind(enum.Enum):
         return Kind(self.value.removesuffix("_bits"))
 
 
-Form: TypeAlias = Literal["run", "rows", "chunks", "tiles"]
+Form: TypeAlias = Literal["run", "rows", "chunks", "columns", "tiles"]
 
 
 class Area(enum.Enum):
@@ -246,7 +246,8 @@ class Plan:
     ``step_max``: elements of a FULL local; ``rows_max``: rows of a step; ``pitch``: elements from a
     row to the next on chip, None where that is chosen at launch; ``align``: what it is a multiple
     of; ``unit``: elements of the user's tile after merging; ``bound``: the longest row, and
-    ``rows_bound``: how many there are at most, from what is known at launch.
+    ``rows_bound``: how many there are at most, from what is known at launch; ``groups_bound``: how
+    often the outer axes repeat rows and columns.
     ``row_granule``: what the rows of a step are a multiple of, except for the last step.
     ``areas``: bytes of one buffer of each area; ``depth``: buffers of the step's queues.
     ``bytes_per_element``/``cost``: on-chip bytes and CPU cost per element, for the step size.
@@ -256,12 +257,13 @@ class Plan:
     space: Space
     bound: Expr
     rows_bound: Expr
+    groups_bound: Expr
     step_max: int
     rows_max: int
     align: int
     pitch: int | None
     unit: int
-    cols_max: int | None  # largest row that the plan takes; None: any
+    cols_max: int | None  # largest row that the plan takes, most columns of a strip; None: any
     row_granule: int
     parallel_chunks: bool
     prologue: Block

@@ -87,12 +87,13 @@ def _space(space: Space) -> str:
 def _plan(number: int, plan: Plan, stage: TileStage) -> list[str]:
     head = f"stage {number} {plan.form}{' alone' if stage.alone else ''}  space "
     head += _space(plan.space)
-    if plan.form == "rows":
+    if plan.form in ("rows", "columns"):
         head += f", at most {plan.rows_max} rows and {plan.step_max} elements a step"
     else:
         head += f", at most {plan.step_max} elements a step"
     if plan.cols_max is not None and not _constant(plan.space.cols):
-        head += f", rows up to {plan.cols_max}"
+        what = "strips of" if plan.form == "columns" else "rows up to"
+        head += f", {what} {plan.cols_max}"
     out = [head]
     for area, size in plan.areas.items():
         depth = plan.depth if area in (Area.IN, Area.OUT) else 1

@@ -200,7 +200,7 @@ _NAMES = {"DataCopy": "DataCopy(UB->UB)", "GatherMask": "GatherMask(bits)"}
 _SPREADS = {"spread_col": "Copy", "spread_one": "Copy", "spread_row": "DataCopy"}
 _WHOLE = {"Sum": "WholeReduceSum", "Max": "WholeReduceMax", "Min": "WholeReduceMin"}
 _CHOOSES = ("Compare", "Select(tensor,tensor)")  # the lanes of a sum that are numbers
-_PAIR = {"Sum": "Add", "Max": "Max", "Min": "Min"}
+_PAIR = {"Sum": "Add", "Prod": "Mul", "Max": "Max", "Min": "Min"}
 
 
 def _check_types(instr: Instr, target: Target) -> None:
@@ -289,14 +289,15 @@ def _instructions(instr: Instr) -> list[str]:
         return [instr.attrs[0]]
     if instr.form in _SPREADS:
         return [_NAMES.get(_SPREADS[instr.form], _SPREADS[instr.form])]
-    if instr.form in ("reduce", "finish", "accumulate"):
+    if instr.form in ("reduce", "finish", "accumulate", "accumulate_rows"):
         stem = instr.attrs[0]
         pair = [_PAIR[stem]]
         if instr.attrs[1:] == ("two_sum",):
             pair += ["Sub", "Adds"] if instr.form == "accumulate" else []
-        if instr.form == "accumulate":
+        if instr.form.startswith("accumulate"):
             return pair
-        across = [_WHOLE[stem]] if instr.dst.dtype.is_float else [_NAMES["GatherMask"], _PAIR[stem]]
+        pairs = instr.attrs[1:] == ("pairs",)
+        across = [_NAMES["GatherMask"], _PAIR[stem]] if pairs else [_WHOLE[stem]]
         return across if instr.attrs[1:] == ("direct",) else [*across, *pair]
     if instr.form == "flip_sign":
         return ["ShiftRight", "Muls", "Add"]
@@ -337,7 +338,7 @@ class _Walk:
             self._block(plan.head, Area.HEAD, Area.OUT)
             for phase in plan.phases:
                 self._block(phase.start, Area.IN, Area.OUT)
-                for _ in range(2 if plan.form == "chunks" else 1):
+                for _ in range(2 if plan.form in ("chunks", "columns") else 1):
                     self._forget(set(_STEP_AREAS))
                     self._block(phase.step, Area.IN, Area.OUT)
                     self._forget(set(_STEP_AREAS))

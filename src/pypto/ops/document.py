@@ -47,10 +47,12 @@ _CALLS = {
     "pow": "pypto.pow(x, 2)",
     "round": "pypto.round(x, 1)", "clip": "pypto.clip(x, -1.0, 1.0)",
     "where": "pypto.where(x > y, x, y)", "fmod": "pypto.fmod(x, 2.0)", "prelu": "",
-    "sum": "pypto.sum(x, -1)", "amax": "pypto.amax(x, -1)", "amin": "pypto.amin(x, -1)",
     "softmax": "pypto.softmax(x, -1)",
 }  # fmt: skip
-_REDUCTIONS = ("sum", "amax", "amin")
+
+
+def _reduces(spec: OpSpec) -> bool:
+    return any(p.name == "keepdim" for p in spec.params)
 
 
 def _groups() -> dict[str, list[OpSpec]]:
@@ -86,6 +88,8 @@ def _entry(spec: OpSpec) -> str:
 def _call(spec: OpSpec) -> str:
     if spec.name in _CALLS:
         return _CALLS[spec.name]
+    if any(p.kind == "dims" for p in spec.params):
+        return f"pypto.{spec.name}(x, -1)"
     operands = [p for p in spec.params if p.kind in ("tensor", "operand")]
     needed = sum(p.default is REQUIRED for p in operands)
     return f"pypto.{spec.name}({', '.join('xyz'[:needed])})"
@@ -108,7 +112,7 @@ def _example(group: str, specs: list[OpSpec]) -> str:
     dtype = DataType[name]
     used = [s for s in specs if dtype in s.dtypes and _call(s)]
     used.sort(key=lambda s: s.inplace is not None)  # what changes x comes last
-    size = {s.name: 1 if s.name in _REDUCTIONS else len(x) for s in used}
+    size = {s.name: 1 if _reduces(s) else len(x) for s in used}
     params = ["x: X", "y: X"] if y else ["x: X"]
     params += [f"{_variable(s)}: {_annotation(_result(s, dtype), size[s.name])}" for s in used]
     lines = ["import torch", "", "import pypto", "", f"X = pypto.Tensor([{len(x)}], pypto.{name})"]
@@ -172,8 +176,7 @@ def _meaning(spec: OpSpec, tensors: dict[str, Any], torch: Any) -> Any:
         "pow": lambda x, y: x**2,
         "round": lambda x, y: torch.round(x, decimals=1),
         "clip": lambda x, y: x.clamp(-1.0, 1.0), "where": lambda x, y: torch.where(x > y, x, y),
-        "fmod": lambda x, y: torch.fmod(x, 2.0), "sum": lambda x, y: x.sum(),
-        "amax": lambda x, y: x.amax(), "amin": lambda x, y: x.amin(),
+        "fmod": lambda x, y: torch.fmod(x, 2.0),
         "softmax": lambda x, y: torch.softmax(x, -1),
     }  # fmt: skip
     if spec.name in special:
@@ -185,6 +188,8 @@ def _meaning(spec: OpSpec, tensors: dict[str, Any], torch: Any) -> Any:
     for param in spec.params:
         if param.default is not REQUIRED:
             values[param.name] = param.default
+        elif param.kind == "dims":
+            values[param.name] = -1
     return eval(spec.torch, {"torch": torch, **values})
 
 

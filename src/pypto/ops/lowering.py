@@ -12,10 +12,12 @@ import struct
 from dataclasses import dataclass, field
 
 from pypto.ir.dtype import DataType
-from pypto.ir.expr import Const, Expr, apply, const
+from pypto.ir.expr import Const, Expr, apply, as_int, const
 from pypto.ir.tensor import Compute, Operand, TensorType, Value
 
-__all__ = ["MASKS", "PRIMITIVES", "Lowering", "as_single", "exact_in", "rounded_to", "wrapped"]
+__all__ = [
+    "MASKS", "PRIMITIVES", "Lowering", "as_single", "axis_of", "exact_in", "rounded_to", "wrapped",
+]  # fmt: skip
 
 F16, BF16, F32 = DataType.DT_FP16, DataType.DT_BF16, DataType.DT_FP32
 BOOL = DataType.DT_BOOL
@@ -32,14 +34,16 @@ BINARY = frozenset({"add", "sub", "mul", "div", "max", "min", "power"})
 SCALAR = frozenset({"adds", "muls", "maxs", "mins", "powers", "shl", "shr"})
 SIGNED = frozenset({"flip_sign"})  # FP32, FP32, INT32 scalar: 0, or the sign bit
 UNARY = frozenset({"abs", "exp", "ln", "sqrt", "relu", "tanh", "sigmoid", "cast", "low_half"})
-REDUCE = frozenset({"reduce_sum", "reduce_max", "reduce_min"})
+# Along the axis that the attribute ``axis`` names, which stays with size 1.
+REDUCE = frozenset({"reduce_sum", "reduce_prod", "reduce_max", "reduce_min"})
 # Their results are masks: DT_BOOL on chip, a bit for an element.
 MASKS = frozenset({"compare", "compares", "mask_and", "mask_or", "mask_not"})
 SELECTS = frozenset({"select", "selects"})  # by a mask: a tensor or a tensor, a tensor or a scalar
 LOOPED = frozenset({"gcd"})  # INT32; steps: how many
 BITWISE = frozenset({"bit_and", "bit_or", "bit_not"})  # of integers of any width
-# fill: a constant tensor; expand: same elements, more rows or columns; squeeze: drop a 1 axis;
-# trail: further axes of size 1 at the end; view: the same bits as another dtype of that width
+# fill: a constant tensor; expand: same elements, more rows or columns; squeeze: drop the axis of
+# size 1 that the attribute names; trail: further axes of size 1 at the end; view: the same bits as
+# another dtype of that width
 FREE = frozenset({"fill", "expand", "squeeze", "trail", "view"})
 SHAPING = REDUCE | {"expand", "squeeze", "trail"}  # a result of another shape
 PRIMITIVES = BINARY | SCALAR | SIGNED | UNARY | REDUCE | MASKS | SELECTS | BITWISE | LOOPED | FREE
@@ -117,15 +121,17 @@ class Lowering:
         *args: Operand,
         dtype: DataType | None = None,
         shape: tuple[Expr, ...] | None = None,
+        held: tuple[Expr, ...] | None = None,
         **attrs: object,
     ) -> Value:
-        """One primitive; dtype and shape default to those of the first tensor operand(s)."""
+        """One primitive; dtype and shape default to those of the first tensor operand(s).
+
+        ``held``: how much of the result holds elements, where its axes are not the operand's."""
         tensors = [a for a in args if isinstance(a, Value)]
         if shape is None:
             shape = broadcast_known([t.type.shape for t in tensors])
-            valid = broadcast_known([_held(t.type) for t in tensors])
-        else:
-            valid = _kept(shape, tensors)
+            held = broadcast_known([_held(t.type) for t in tensors])
+        valid = _kept(shape, tensors) if held is None else held
         type = TensorType(dtype or tensors[0].type.dtype, shape, None if valid == shape else valid)
         result = Value(self.next_id, type)
         self.next_id += 1
@@ -158,6 +164,23 @@ class Lowering:
         first = next(a for a in args if isinstance(a, Value))
         wide = [self.widen(a) if isinstance(a, Value) else a for a in args]
         return self.narrow(self.emit(op, *wide), first.type.dtype)
+
+    # --- axes ---
+
+    def reduce(self, op: str, value: Value, axis: int) -> Value:
+        """``value`` reduced along ``axis``, which stays with size 1."""
+        shape = value.type.shape
+        if as_int(shape[axis]) == 1:
+            return value
+        return self.emit(op, value, shape=(*shape[:axis], const(1), *shape[axis + 1 :]), axis=axis)
+
+    def squeeze(self, value: Value, axis: int) -> Value:
+        """``value`` without ``axis``, of size 1; a tensor keeps one axis."""
+        shape, held = value.type.shape, _held(value.type)
+        if len(shape) == 1:
+            return value
+        shape, held = (*shape[:axis], *shape[axis + 1 :]), (*held[:axis], *held[axis + 1 :])
+        return self.emit("squeeze", value, shape=shape, held=held, axis=axis)
 
     # --- arithmetic in the operand's own type, by the shortest legal route ---
 
@@ -298,6 +321,13 @@ class Lowering:
 
     def result_shape(self) -> tuple[Expr, ...]:
         return self.origin.result.type.shape
+
+
+def axis_of(use: Compute) -> int:
+    """The axis that a reduction or a squeeze goes by."""
+    axis = use.attr("axis")
+    assert isinstance(axis, int)
+    return axis
 
 
 def _held(type: TensorType) -> tuple[Expr, ...]:

@@ -16,6 +16,7 @@ from pypto.ops import (
     exponential,
     functions,
     gaussian,
+    normalization,
     reduction,
     rounding,
     selection,
@@ -27,7 +28,7 @@ __all__ = ["Operation", "get", "method", "names", "operations", "operator"]
 
 _FAMILIES = (
     arithmetic, functions, rounding, exponential, trigonometry, gaussian, comparison, selection,
-    bits, division, activation, reduction,
+    bits, division, activation, normalization, reduction,
 )  # fmt: skip
 _SPECS: dict[str, OpSpec] = {spec.name: spec for family in _FAMILIES for spec in family.SPECS}
 

@@ -11,7 +11,7 @@ from pypto.ir.tensor import TensorType, Value
 from pypto.ops.casts import cast_text, wider
 from pypto.ops.spec import OpCall
 
-__all__ = ["axis", "broadcast", "same_dtype", "show"]
+__all__ = ["axes", "axis", "broadcast", "same_dtype", "show"]
 
 MAX_RANK = 5
 
@@ -128,11 +128,34 @@ def scalar_fits(call: OpCall, tensor: TensorType, name: str) -> None:
         )
 
 
+def axes(call: OpCall, name: str, rank: int) -> tuple[int, ...]:
+    """The axis argument ``name``, one or several, as 0..rank-1 in order; all of them where it names
+    none."""
+    value = call.args[name]
+    if value is None or value == ():
+        return tuple(range(rank))
+    given = value if isinstance(value, tuple | list) else (value,)
+    found = [_axis(call, name, one, rank) for one in given]
+    if len(set(found)) < len(found):
+        call.fail(
+            FeValueError,
+            f"{call.spec.name}: '{name}' names an axis twice",
+            expected="different axes",
+            got=str(value),
+            arg=name,
+        )
+    return tuple(sorted(found))
+
+
 def axis(call: OpCall, name: str, rank: int) -> int:
     """The axis argument ``name`` as 0..rank-1."""
     value = call.args[name]
-    if isinstance(value, (tuple, list)) and len(value) == 1:
+    if isinstance(value, tuple | list) and len(value) == 1:
         value = value[0]
+    return _axis(call, name, value, rank)
+
+
+def _axis(call: OpCall, name: str, value: object, rank: int) -> int:
     if isinstance(value, bool) or not isinstance(value, int):
         call.fail(
             FeTypeError,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from pypto.ir.expr import Expr, apply, as_int
+from pypto.ir.expr import Expr, apply, as_int, product_of
 from pypto.ir.tensor import TensorType
 from pypto.ops.spec import OpCall
 
@@ -37,9 +37,7 @@ def _result_axis(call: OpCall, axis: int, rank: int, result: int) -> int | None:
     """Where ``axis`` of an operand of ``rank`` axes is in the result; None: it is reduced."""
     if "keepdim" not in call.args:
         return axis + result - rank
-    given = call.args["dim"]
-    dims = given if isinstance(given, tuple | list) else (given,)
-    reduced = {dim % rank for dim in dims if isinstance(dim, int)}
+    reduced = _reduced(call, rank)
     if axis in reduced:
         return None
     if call.args["keepdim"]:
@@ -52,6 +50,16 @@ def held_along(call: OpCall) -> Expr | None:
     if "keepdim" not in call.args:
         return None
     tensor = call.tensor("input")
-    if as_int(tensor.shape[-1]) != 1 or as_int(tensor.sizes[-1]) == 1:
-        return None
-    return tensor.sizes[-1]
+    held = [
+        tensor.sizes[axis]
+        for axis in sorted(_reduced(call, tensor.rank))
+        if as_int(tensor.shape[axis]) == 1 and as_int(tensor.sizes[axis]) != 1
+    ]
+    return product_of(tuple(held)) if held else None
+
+
+def _reduced(call: OpCall, rank: int) -> set[int]:
+    """The axes of an operand of ``rank`` axes that ``call`` reduces."""
+    given = call.args["dim"]
+    dims = given if isinstance(given, tuple | list) else (given,)
+    return {dim % rank for dim in dims if isinstance(dim, int)} or set(range(rank))

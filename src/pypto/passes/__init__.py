@@ -134,7 +134,7 @@ def _row_gaps(nodes: tuple[TileNode, ...]) -> list[Precondition]:
     """A copy of several rows holds the bytes between them in 32 bits."""
     found: dict[Expr, Precondition] = {}
     plans = [p for n in walk_nodes(nodes) if isinstance(n, TileStage) for p in n.plans]
-    apart = (p for p in plans if p.form in ("rows", "tiles"))
+    apart = (p for p in plans if p.form in ("rows", "columns", "tiles"))
     for copy in (c for p in apart for b in p.blocks() for c in _copies(b)):
         stride = copy.strides[-1 if copy.kind is Kind.TURNED else -2]
         if copy.dense or stride is None or copy.kind not in (Kind.FULL, Kind.TURNED):

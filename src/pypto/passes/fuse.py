@@ -30,7 +30,7 @@ from pypto.ir.tensor import (
     Value,
     full_region,
 )
-from pypto.ops.lowering import REDUCE
+from pypto.ops.lowering import REDUCE, axis_of
 from pypto.passes.access import access_of, store_sizes
 from pypto.passes.recompute import Computed
 from pypto.passes.stage import Axis, Key, Mapped, Node, Stage
@@ -293,7 +293,7 @@ class _Fusion:
         if node.depth <= _MAX_DEPTH or stage.reduced is None or not node.reduces:
             return
         length = as_int(self.sizes.canonical(stage.reduced.size))
-        if length is None or length > _SHORT_ROW:
+        if length is None or length > _SHORT_ROW or stage.columnwise:
             (operand,) = node.operands
             assert isinstance(operand, Node)
             raise _Conflict(operand.value)
@@ -317,7 +317,8 @@ class _Fusion:
                 continue
             shape = argument.type.shape
             if use.op == "squeeze":
-                mapped: Mapped = (*axes, None)
+                dropped = axis_of(use)
+                mapped: Mapped = (*axes[:dropped], None, *axes[dropped:])
             elif use.op == "trail":
                 mapped = axes[: len(shape)]
             else:
@@ -330,31 +331,38 @@ class _Fusion:
         return tuple(operands)
 
     def _reduced(self, use: Compute, axes: Mapped, stage: Stage) -> Key:
-        """The operand of a reduction, its last axis mapped to the axis reduced along."""
+        """The operand of a reduction, with the axis of the domain that is reduced along."""
         (operand,) = use.args
         assert isinstance(operand, Value)
-        size = self.sizes.canonical(operand.type.sizes[-1])
-        outer = axes[:-1]
+        at = axis_of(use)
+        size = self.sizes.canonical(operand.type.sizes[at])
+        before, behind = axes[:at], axes[at + 1 :]
         inner = stage.reduced
         if inner is None:
-            inner = self._reduced_axis(stage, outer, size)
-        elif not self.sizes.equal(inner.size, size) or inner in outer:
+            inner = self._reduced_axis(stage, before, behind, size)
+        elif not self.sizes.equal(inner.size, size):
             inner = None
-        if inner is None:
+        if inner is None or not _between(inner, before, behind, stage):
             raise _Conflict(use.result)
         stage.reduced = inner
-        return operand, (*outer, inner)
+        return operand, (*before, inner, *behind)
 
-    def _reduced_axis(self, stage: Stage, outer: Mapped, size: Expr) -> Axis | None:
-        """The innermost axis of the domain as the one to reduce along; a new one when none fits."""
-        last = stage.axes[-1] if stage.axes else None
-        if last is not None and last not in outer and self.sizes.equal(last.size, size):
-            return last
-        if last is None or last in outer:
+    def _reduced_axis(
+        self, stage: Stage, before: Mapped, behind: Mapped, size: Expr
+    ) -> Axis | None:
+        """The axis of the domain between those of ``before`` and ``behind`` as the one to reduce
+        along; a new one where there is none."""
+        first = 1 + max((stage.axes.index(a) for a in before if a is not None), default=-1)
+        last = min((stage.axes.index(a) for a in behind if a is not None), default=len(stage.axes))
+        free = stage.axes[first:last]
+        if not free:
             inner = Axis(size)
-            stage.axes = [*stage.axes, inner]
+            stage.axes = [*stage.axes[:first], inner, *stage.axes[first:]]
             return inner
-        return None
+        fitting = [a for a in free if self.sizes.equal(a.size, size)]
+        if last == len(stage.axes):
+            fitting = [a for a in fitting if a is stage.axes[-1]]
+        return fitting[-1] if fitting else None
 
     # --- values that go through memory ---
 
@@ -402,6 +410,18 @@ class _Fusion:
 
 def _order(stage: Stage) -> int:
     return stage.order
+
+
+def _between(axis: Axis, before: Mapped, behind: Mapped, stage: Stage) -> bool:
+    """Whether ``axis`` lies between axes of the domain, none of them it; a value that is reduced
+    along an outer axis varies along the innermost one."""
+    at = stage.axes.index(axis)
+    present = (*(a for a in before if a is not None), *(a for a in behind if a is not None))
+    if at != len(stage.axes) - 1 and stage.axes[-1] not in present:
+        return False
+    return all(stage.axes.index(a) < at for a in before if a is not None) and all(
+        stage.axes.index(a) > at for a in behind if a is not None
+    )
 
 
 def _reduces(statement: Load | Compute) -> bool:

@@ -112,7 +112,7 @@ def row_granule(draft: Draft) -> int:
 
 
 def _fits(plan: Plan, copy: Copy) -> bool:
-    if plan.form in ("chunks", "tiles"):
+    if plan.form in ("chunks", "columns", "tiles"):
         return False
     *outer, row, col = copy.strides
     width = copy.local.dtype.bytes

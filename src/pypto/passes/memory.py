@@ -120,7 +120,7 @@ class _Positions:
             position = end + 1
         self.end = position
         self.steps = [self.block_range[id(p.step)] for p in draft.phases]
-        self.loops = list(self.steps) if draft.form == "chunks" else []
+        self.loops = list(self.steps) if draft.form in ("chunks", "columns") else []
         first = self.block_range[id(draft.head)][0]
         self.loops.append((first, self.end))  # the tile loop
 

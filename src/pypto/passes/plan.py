@@ -14,7 +14,7 @@ from pypto.ir.tile import Area, Form, Instr, Kind, Local, Phase, Plan, TileStage
 from pypto.passes.draft import Draft
 from pypto.passes.kept import NotKept, check_kept, row_granule
 from pypto.passes.memory import NOTHING, Capacity, Keeping, Memory, plan_slots, round_up
-from pypto.passes.select import select
+from pypto.passes.select import SUMMED_ROWS, select
 from pypto.passes.space import Layout, merge_axes
 from pypto.passes.stage import Stage
 from pypto.passes.synchronize import finish_block, synchronize
@@ -25,6 +25,8 @@ ROWS_LIMIT = 248  # repeat counts are 8 bits; Brcb takes rows in eights
 REPEATS = 255
 TURN = 16  # rows that one instruction transposes
 TILE = 32  # what the rows and columns of a tile that is transposed are multiples of, but the last
+FEWEST = 64  # elements that a step holds at least
+STRIP = 512  # columns of a strip: a row of it is 2 KiB of FP32
 DYNAMIC_ROWS = 64  # rows that a step may hold when the row length is known at launch only
 
 # CPU cost of an instruction per element, in nanoseconds of one core: for the choice between one
@@ -88,6 +90,8 @@ def _plans(stage: Stage, layout: Layout, terms: Terms) -> list[Plan]:
         return [_plan(stage, layout, "tiles", terms)]
     if not layout.has_rows and stage.reduced is None:
         return [_plan(stage, layout, "run", terms)]
+    if stage.columnwise:
+        return [_plan(stage, layout, "columns", terms)]
     cols, width = layout.space.cols, _width(layout, terms)
     rows: list[Plan] = []
     if width is None and not variables_of(cols):
@@ -154,12 +158,13 @@ def _plan(stage: Stage, layout: Layout, form: Form, terms: Terms) -> Plan:
         space=layout.space,
         bound=launch_bound(layout.space.cols, terms),
         rows_bound=launch_bound(layout.space.rows, terms),
+        groups_bound=product_of(tuple(launch_bound(s, terms) for s in layout.space.outer)),
         step_max=choice.capacity.step,
         rows_max=choice.capacity.rows,
         align=align,
         pitch=None if width is None else round_up(width, align),
         unit=terms.unit,
-        cols_max=choice.capacity.row if form == "rows" else None,
+        cols_max=choice.capacity.row if form in ("rows", "columns") else None,
         row_granule=row_granule(draft),
         parallel_chunks=form == "chunks" and single_pass and not finish[id(draft.tail)].stores,
         prologue=finish[id(draft.prologue)],
@@ -230,6 +235,8 @@ def _capacities(
     draft: Draft, width: int | None, align: int, terms: Terms, limit: int
 ) -> tuple[Callable[[int], Capacity], int]:
     """How a capacity grows with a count, and the largest count worth trying."""
+    if draft.form == "columns":
+        return _strips(draft, align, terms)
     if width is not None:
         pitch = round_up(width, align)
         if pitch > limit:
@@ -239,7 +246,7 @@ def _capacities(
         return lambda n: Capacity(n * pitch, n, pitch), most
     if draft.form == "tiles":
         return lambda n: Capacity(n * TILE * TILE, 1, TILE), _tiles(draft, terms, limit)
-    granule = max(64, align)
+    granule = max(FEWEST, align)
     if draft.form == "rows":
         return lambda n: Capacity(n * granule, DYNAMIC_ROWS, n * granule), limit // granule
     if granule < terms.unit <= 4096 and terms.unit % align == 0:
@@ -260,6 +267,16 @@ def _tiles(draft: Draft, terms: Terms, limit: int) -> int:
             return most
         wanted *= -(-max(size, 1) // TILE)
     return max(1, min(most, wanted))
+
+
+def _strips(draft: Draft, align: int, terms: Terms) -> tuple[Callable[[int], Capacity], int]:
+    """Of strips of columns: many rows of few columns, so that each row of the result is made of
+    few steps, but no fewer columns than a copy is worth. A row is a repeat of its own."""
+    cols = terms.ranges.upper(draft.layout.space.cols)
+    rows = terms.ranges.upper(draft.layout.space.rows)
+    width = STRIP if cols is None else min(STRIP, max(round_up(cols, align), align))
+    most = SUMMED_ROWS if rows is None else max(min(SUMMED_ROWS, rows), 1)
+    return lambda n: Capacity(n * FEWEST, most, min(width, n * FEWEST)), -(-most * width // FEWEST)
 
 
 def _largest(
@@ -290,7 +307,8 @@ def _density(draft: Draft, memory: Memory) -> tuple[int, int]:
     for instr in _instrs(draft):
         for local in {s.base for s in instr.srcs}:
             reads[local] = reads.get(local, 0) + 1
-    loaded = {c.local for b in draft.blocks() for c in b.loads}
+    through = draft.form != "columns"  # rows that lie apart are copied
+    loaded = {c.local for b in draft.blocks() for c in b.loads if through}
     kept = {x.slot for x, n in reads.items() if x.slot is not None and n > (x in loaded)}
     per_element = sum(s.dtype.bytes for s in memory.slots if s.kind is Kind.FULL and s in kept)
     if draft.form == "tiles":  # what is transposed is read where it lies on chip

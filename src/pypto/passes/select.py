@@ -3,7 +3,8 @@
 A plan has one of three forms. ``run``: all operands are one run of elements. ``rows``: a step takes
 whole rows; values are full, one per row, one row for all, or single, and mixed operands use the
 strided instruction forms. ``chunks``: rows do not fit, so each row is walked in chunks, once per
-level of reductions; what a later pass needs is computed again.
+level of reductions; what a later pass needs is computed again. ``columns``: rows are reduced to
+one; a strip of columns is walked row by row, once per level of reductions.
 """
 
 from __future__ import annotations
@@ -22,7 +23,7 @@ from pypto.passes.draft import Draft, DraftBlock, DraftPhase
 from pypto.passes.space import Layout
 from pypto.passes.stage import Node, Stage
 
-__all__ = ["lanes", "select"]
+__all__ = ["SUMMED_ROWS", "lanes", "select"]
 
 COUNTED = {
     "add": "Add", "sub": "Sub", "mul": "Mul", "div": "Div", "max": "Max", "min": "Min",
@@ -36,7 +37,9 @@ LOGIC = {
     "mask_and": "And", "mask_or": "Or", "mask_not": "Not",
     "bit_and": "And", "bit_or": "Or", "bit_not": "Not",
 }  # fmt: skip
-REDUCTION = {"reduce_sum": "Sum", "reduce_max": "Max", "reduce_min": "Min"}
+REDUCTION = {
+    "reduce_sum": "Sum", "reduce_prod": "Prod", "reduce_max": "Max", "reduce_min": "Min",
+}  # fmt: skip
 
 
 def lanes(dtype: DataType) -> int:
@@ -109,11 +112,17 @@ class _Selector:
         extent = self.layout.extent(node)
         if self.form == "tiles":
             return Kind.FULL
-        if self.form == "rows":
+        if self.form in ("rows", "columns"):
             if extent.col:
                 return Kind.FULL if extent.row else Kind.ROW
             return Kind.COL if extent.row else Kind.ONE
         return Kind.FULL if extent.col else Kind.ONE
+
+    def walked(self, node: Node) -> bool:
+        """Whether the node varies along what a tile is walked by: columns of a row, or rows."""
+        if self.form == "columns":
+            return self.kind(node) in (Kind.FULL, Kind.COL)
+        return self.kind(node) is Kind.FULL
 
     def invariant(self, node: Node) -> bool:
         """True when the node is the same in all steps of a core, so one computation serves."""
@@ -121,7 +130,7 @@ class _Selector:
             return False  # made in each step, in the output's memory
         if node.op == "fill":
             return True
-        if self.form == "chunks":
+        if self.form in ("chunks", "columns"):
             return False
         known = self.invariants.get(node)
         if known is None:
@@ -136,8 +145,8 @@ class _Selector:
     # --- driver ---
 
     def run(self) -> Draft:
-        if self.form == "chunks":
-            self._chunks()
+        if self.form in ("chunks", "columns"):
+            self._passes()
         else:
             phase = DraftPhase()
             self.draft.phases.append(phase)
@@ -148,18 +157,18 @@ class _Selector:
                 self._store(store, node, phase.step)
         return self.draft
 
-    def _chunks(self) -> None:
-        stored = [n for _, n in self.stage.stores if self.kind(n) is Kind.FULL]
+    def _passes(self) -> None:
+        stored = [n for _, n in self.stage.stores if self.walked(n)]
         reduced = [n for n in self.stage.nodes if n.reduces]
         last = max([n.depth for n in stored] + [n.depth - 1 for n in reduced], default=0)
         for node in self.stage.nodes:
-            if self.kind(node) is Kind.ONE and node.depth == 0:
+            if not self.walked(node) and node.depth == 0:
                 block = self.draft.prologue if self.invariant(node) else self.draft.head
                 self._node(node, block)
         for level in range(last + 1):
             self._phase(level, reduced, stored if level == last else [])
         for store, node in self.stage.stores:
-            if self.kind(node) is Kind.ONE:
+            if not self.walked(node):
                 self._store(store, node, self.draft.tail)
 
     def _phase(self, level: int, reduced: list[Node], stored: list[Node]) -> None:
@@ -170,7 +179,7 @@ class _Selector:
         self.places.append({})
         self.blocks_of.append({})
         for node in self.stage.nodes:
-            if node in needed and self.kind(node) is Kind.FULL:
+            if node in needed and self.walked(node):
                 self._node(node, phase.step)
             elif node in here:
                 self._accumulate(node, phase)
@@ -180,9 +189,9 @@ class _Selector:
         self.places.pop()
         self.blocks_of.pop()
         for node in self.stage.nodes:
-            if self.kind(node) is Kind.ONE and node.depth == level + 1:
-                if not node.reduces:
-                    self._node(node, phase.finish)
+            ready = node.depth == level + 1 and not node.reduces
+            if ready and not self.walked(node):
+                self._node(node, phase.finish)
 
     def _needed(self, roots: list[Node]) -> set[Node]:
         seen: set[Node] = set()
@@ -191,9 +200,7 @@ class _Selector:
             node = work.pop()
             if node not in seen:
                 seen.add(node)
-                work.extend(
-                    o for o in node.operands if isinstance(o, Node) and self.kind(o) is Kind.FULL
-                )
+                work.extend(o for o in node.operands if isinstance(o, Node) and self.walked(o))
         return seen
 
     # --- nodes ---
@@ -522,20 +529,22 @@ class _Selector:
 
     # --- reductions ---
 
-    def _fold(self, dtype: DataType) -> Local:
-        return Local("fold", dtype, Kind.FOLD if dtype.is_float else Kind.FOLD_TWICE)
+    def _fold(self, stem: str, source: Local) -> Local:
+        """A repeat for each row; twice as much where lanes are then paired up."""
+        across = crosses_lanes(stem, source.dtype)
+        return Local("fold", source.dtype, Kind.FOLD if across else Kind.FOLD_TWICE)
 
     def _reduce(self, node: Node, use: Compute, block: DraftBlock) -> None:
-        (operand,) = (o for o in node.operands if isinstance(o, Node))
-        source = self.local(operand)
+        source = self._reduced(node)
         dst = self._keep(node, self._new(node), block)
         cols = as_int(self.layout.space.cols)
-        direct = source.dtype.is_float and cols is not None and cols <= lanes(source.dtype)
         stem = REDUCTION[use.op]
+        across = crosses_lanes(stem, source.dtype)
+        direct = across and cols is not None and cols <= lanes(source.dtype)
         form = "direct"
         scratch: tuple[Local, ...] = ()
         if not direct:
-            form, scratch = "fold", (self._fold(source.dtype),)
+            form, scratch = "fold" if across else "pairs", (self._fold(stem, source),)
             if _loses(stem, source.dtype) and (cols is None or cols > SUMMED):
                 form, scratch = "groups", (*scratch, Local("part", source.dtype, Kind.ONE_BLOCKS))
         block.instrs.append(
@@ -546,15 +555,17 @@ class _Selector:
         )  # fmt: skip
 
     def _accumulate(self, node: Node, phase: DraftPhase) -> None:
-        """A reduction in chunks: neutral lanes, then each chunk, then the lanes to one value.
-        Beside a sum's lanes stand those of what its roundings have lost."""
+        """A reduction in passes: neutral lanes, then each step, then what these come to.
+        Beside the lanes of a sum stand those of what its roundings have lost."""
+        if self.form == "columns":
+            self._accumulate_rows(node, phase)
+            return
         use = node.statement
         assert isinstance(use, Compute)
-        (operand,) = (o for o in node.operands if isinstance(o, Node))
-        source = self.local(operand)
+        source = self._reduced(node)
         stem = REDUCTION[use.op]
         loses = _loses(stem, source.dtype)
-        fold = Local("fold", source.dtype, Kind.FOLD_TWICE) if loses else self._fold(source.dtype)
+        fold = Local("fold", source.dtype, Kind.FOLD_TWICE) if loses else self._fold(stem, source)
         extent = Kind.FOLD_TWICE if loses else Kind.FOLD
         attrs = (stem, "two_sum") if loses else (stem,)
         phase.start.instrs.append(
@@ -569,6 +580,8 @@ class _Selector:
         dst = self._new(node)
         self.places[0][node] = dst
         self.homes[dst] = phase.finish
+        if not crosses_lanes(stem, source.dtype):
+            attrs = (stem, "pairs")
         phase.finish.instrs.append(
             Instr(
                 "finish", f"Finish{stem}", dst, (fold,), Kind.ONE, use.span, attrs=attrs,
@@ -576,10 +589,74 @@ class _Selector:
             )
         )  # fmt: skip
 
+    def _accumulate_rows(self, node: Node, phase: DraftPhase) -> None:
+        """A reduction of rows to one: they are added to what is there, each where it stands."""
+        use = node.statement
+        assert isinstance(use, Compute)
+        source = self._reduced(node)
+        stem = REDUCTION[use.op]
+        dst = self._new(node)
+        self.places[0][node] = dst
+        self.homes[dst] = phase.finish
+        rows = as_int(self.layout.space.rows)
+        if _loses(stem, source.dtype) and (rows is None or rows > SUMMED_ROWS):
+            self._sum_apart(source, dst, phase, use.span)
+            return
+        phase.start.instrs.append(_neutral(dst, stem, use.span))
+        phase.step.instrs.append(_rows_into(dst, source, stem, use.span))
+
+    def _sum_apart(self, source: Local, dst: Local, phase: DraftPhase, span: Span) -> None:
+        """The rows of each step are summed apart; ``lost`` is what adding them up has rounded off:
+        with next = dst + part it is part - (next - dst)."""
+        lost, part, next, total = (
+            Local(name, source.dtype, Kind.ROW) for name in ("lost", "part", "next", "total")
+        )
+        numbers = Local("numbers", DataType.DT_UINT16, Kind.ROW_BITS)
+
+        def row(name: str, to: Local, *of: Local, scalars: tuple[Expr, ...] = ()) -> Instr:
+            return Instr("count", name, to, of, Kind.ROW, span, scalars)
+
+        phase.start.instrs += [_neutral(dst, "Sum", span), _neutral(lost, "Sum", span)]
+        phase.step.instrs += [
+            _neutral(part, "Sum", span),
+            _rows_into(part, source, "Sum", span),
+            row("Add", next, dst, part),
+            row("Sub", dst, next, dst),
+            row("Sub", part, part, dst),
+            row("Add", lost, lost, part),
+            row("Adds", dst, next, scalars=(const(0.0),)),
+        ]
+        phase.finish.instrs += [
+            row("Add", total, dst, lost),
+            # What is not finite lost NaN: there the sum itself is the result.
+            Instr("compare", "Compare", numbers, (total, total), Kind.ROW, span, attrs=("EQ",)),
+            Instr("select", "Select", dst, (numbers, total, dst), Kind.ROW, span),
+        ]
+
+    def _reduced(self, node: Node) -> Local:
+        (operand,) = (o for o in node.operands if isinstance(o, Node))
+        return self.local(operand)
+
 
 _I32 = DataType.DT_INT32
 SUMMED = 64 * 64  # elements of a row that are summed lane by lane: 64 roundings
+SUMMED_ROWS = 32  # rows that are summed one after another: 32 roundings
 _COMMUTES = {"add", "mul", "max", "min"}
+
+
+def _neutral(dst: Local, stem: str, span: Span) -> Instr:
+    return Instr("neutral", "Duplicate", dst, (), Kind.ROW, span, attrs=(stem,))
+
+
+def _rows_into(dst: Local, source: Local, stem: str, span: Span) -> Instr:
+    """Each row of a step to ``dst``, a row."""
+    name = f"{stem}Into"
+    return Instr("accumulate_rows", name, dst, (source, dst), Kind.FULL, span, attrs=(stem,))
+
+
+def crosses_lanes(stem: str, dtype: DataType) -> bool:
+    """Whether an instruction reduces the lanes of a repeat to one value."""
+    return stem != "Prod" and dtype.is_float
 
 
 def _loses(stem: str, dtype: DataType) -> bool:

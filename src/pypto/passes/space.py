@@ -61,7 +61,8 @@ class Layout:
 
 def merge_axes(stage: Stage, sizes: Sizes) -> Layout:
     """Merge neighbouring axes that every value has both of or neither, and that lie in memory as
-    one. The reduced axis stays by itself and is last."""
+    one. The reduced axis stays by itself. It is last, or it is the rows of the space, and what is
+    inside it the columns: of several axes there the innermost one, the others are outer ones."""
     accesses = stage.accesses()
     strides = [stage.strides(*access) for access in accesses]
     groups: list[list[Axis]] = []
@@ -70,10 +71,14 @@ def merge_axes(stage: Stage, sizes: Sizes) -> Layout:
     if across is not None and not turns:
         axes = [*(a for a in axes if a is not across), across]  # as all of them lie in memory
     for axis in axes:
-        if groups and axis is not stage.reduced and _one(stage, strides, groups[-1], axis, sizes):
+        alone = axis is stage.reduced or (groups and groups[-1][-1] is stage.reduced)
+        if groups and not alone and _one(stage, strides, groups[-1], axis, sizes):
             groups[-1].append(axis)
         else:
             groups.append([axis])
+    if stage.columnwise:
+        at = next(n for n, group in enumerate(groups) if group[-1] is stage.reduced)
+        groups = [*groups[:at], *groups[at + 1 : -1], groups[at], groups[-1]]
     if not groups:
         return Layout(Space((), const(1), const(1)), False, (), single=True)
     if turns:

@@ -118,8 +118,9 @@ class Stage:
         sizes = [a.size for a in self.axes]
         if sizes == list(wanted):
             return self.axes
-        if self.reduced is not None and sizes[:-1] == list(wanted):
-            return self.axes[:-1]
+        rest = [a for a in self.axes if a is not self.reduced]
+        if self.reduced is not None and [a.size for a in rest] == list(wanted):
+            return rest
         if self.reduced is None and sizes and sizes == list(wanted)[:-1]:
             # A further inner axis: what is there already becomes one value per row. A single
             # value has no row of its own: in a loop over the new axis it would be stored by every
@@ -127,6 +128,11 @@ class Stage:
             self.axes = [*self.axes, Axis(wanted[-1])]
             return self.axes
         return None
+
+    @property
+    def columnwise(self) -> bool:
+        """Whether it reduces along an axis that has others inside: rows are added up."""
+        return self.reduced is not None and self.reduced is not self.axes[-1]
 
     def accesses(self) -> list[tuple[Node, Load | Store]]:
         """Every load and store, with the node whose axes it has."""

@@ -18,7 +18,7 @@ from pypto.ir.tensor import (
     Value,
     walk,
 )
-from pypto.ops.lowering import REDUCE
+from pypto.ops.lowering import REDUCE, axis_of
 
 __all__ = ["Axes", "Mixed"]
 
@@ -174,8 +174,11 @@ class Axes:
             if axis is None:
                 found.append((operand, None))
                 continue
-            if use.op in REDUCE and axis == rank - 1:
+            if use.op in REDUCE and axis == axis_of(use):
                 raise Mixed
+            if use.op == "squeeze" and axis >= axis_of(use):
+                found.append((operand, axis + 1))
+                continue
             own = axis if use.op in _FROM_FRONT else axis + operand.type.rank - rank
             cut = 0 <= own < operand.type.rank and as_int(operand.type.shape[own]) != 1
             found.append((operand, own if cut else None))

@@ -67,7 +67,7 @@ def synchronize(draft: Draft) -> dict[int, set[int]]:
         walk(draft.head)
         for phase in draft.phases:
             walk(phase.start)
-            for _ in range(2 if draft.form == "chunks" else 1):
+            for _ in range(2 if draft.form in ("chunks", "columns") else 1):
                 walk(phase.step)
             walk(phase.finish)
         walk(draft.tail)

@@ -12,6 +12,7 @@ shrinks with the step that the plan chooses.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from typing import TypeAlias
 
 from pypto.error import Diagnostic, TileError
@@ -53,7 +54,25 @@ def iteration_shape(use: Compute) -> tuple[Expr, ...]:
     shapes += [a.type.shape for a in use.args if isinstance(a, Value)]
     rank = max(len(s) for s in shapes)
     longest = [s for s in shapes if len(s) == rank]
-    return next((s for s in longest[1:] if use.op in ("sum", "amax", "amin")), longest[0])
+    return next((s for s in longest[1:] if _reduces(use)), longest[0])
+
+
+def _reduces(use: Compute) -> bool:
+    """Whether the result of an operation has a size of 1, or no axis, where its operand has one."""
+    return any(name == "keepdim" for name, _ in use.attrs)
+
+
+def _dropped(use: Compute) -> frozenset[int]:
+    """The axes of the operand that the result of an operation lacks."""
+    if not _reduces(use) or use.attr("keepdim"):
+        return frozenset()
+    (operand,) = (a for a in use.args if isinstance(a, Value))
+    rank = operand.type.rank
+    given = use.attr("dim")
+    if given is None or given == ():
+        return frozenset(range(rank))
+    dims = given if isinstance(given, tuple) else (given,)
+    return frozenset(d % rank for d in dims if isinstance(d, int))
 
 
 _Describe: TypeAlias = Callable[[Use, Sequence[Use], Target], Diagnostic]
@@ -188,23 +207,37 @@ def _buffers(use: Use, tile: tuple[int, ...], shape: Sequence[Expr]) -> list[tup
         return []  # nothing is computed, as for a cast to the tensor's own dtype
     operation = use.operation
     operands = [a for a in operation.args if isinstance(a, Value)]
-    rows = [
-        _buffer(_operand_name(a, n), a, tile, shape) for n, a in enumerate(dict.fromkeys(operands))
-    ]
+    cut = _Cut(tile, shape, _dropped(operation))
+    rows = [_buffer(_operand_name(a, n), a, cut) for n, a in enumerate(dict.fromkeys(operands))]
     outer = set(operands)
     result = use.primitives[-1].result
-    rows.append(_buffer("result", result, tile, shape))
-    return rows + _peak(use.primitives, outer | {result}, tile, shape)
+    rows.append(_buffer("result", result, cut))
+    return rows + _peak(use.primitives, outer | {result}, cut)
+
+
+@dataclass(frozen=True, slots=True)
+class _Cut:
+    """A tile of the axes of ``shape``; those of ``dropped`` are not in the result."""
+
+    tile: tuple[int, ...]
+    shape: Sequence[Expr]
+    dropped: frozenset[int]
+
+    def of(self, value: Value) -> tuple[int, ...]:
+        """The part of ``value`` that one tile needs: 1 where it broadcasts or is reduced."""
+        own, tile = value.type.shape, self.tile
+        rest = tuple(t for n, t in enumerate(tile) if n not in self.dropped)
+        lacks = len(own) < len(self.shape) and len(own) == len(rest)
+        cut = rest if lacks else tile[len(tile) - len(own) :] if len(own) <= len(tile) else tile
+        return tuple(1 if as_int(s) == 1 else t for s, t in zip(own, cut, strict=True)) or (1,)
 
 
 def _operand_name(operand: Value, position: int) -> str:
     return operand.name or f"operand {position}"
 
 
-def _buffer(
-    name: str, value: Value, tile: tuple[int, ...], shape: Sequence[Expr]
-) -> tuple[str, str, int]:
-    sizes = _local_tile(value, tile, shape)
+def _buffer(name: str, value: Value, cut: _Cut) -> tuple[str, str, int]:
+    sizes = cut.of(value)
     elements = 1
     for size in sizes[:-1]:
         elements *= size
@@ -212,17 +245,8 @@ def _buffer(
     return name, f"{value.type.dtype.short}{list(sizes)}", elements * row
 
 
-def _local_tile(value: Value, tile: tuple[int, ...], shape: Sequence[Expr]) -> tuple[int, ...]:
-    """The part of a value that one tile needs: 1 where the value broadcasts or is reduced."""
-    own = value.type.shape
-    cut = tile[len(tile) - len(own) :] if len(own) <= len(tile) else tile
-    if len(own) < len(shape) and own == tuple(shape[: len(own)]):
-        cut = tile[: len(own)]  # a reduction that dropped its axis
-    return tuple(1 if as_int(s) == 1 else t for s, t in zip(own, cut, strict=True)) or (1,)
-
-
 def _peak(
-    primitives: Sequence[Compute], outer: set[Value], tile: tuple[int, ...], shape: Sequence[Expr]
+    primitives: Sequence[Compute], outer: set[Value], cut: _Cut
 ) -> list[tuple[str, str, int]]:
     """The scratch values that are live together where their bytes are largest."""
     last: dict[Operand, int] = {}
@@ -234,7 +258,7 @@ def _peak(
     for position, primitive in enumerate(primitives):
         if primitive.result not in outer:
             live.append(primitive.result)
-        rows = [_buffer("scratch", v, tile, shape) for v in live]
+        rows = [_buffer("scratch", v, cut) for v in live]
         if sum(r[2] for r in rows) > sum(r[2] for r in best):
             best = rows
         live = [v for v in live if last.get(v, -1) > position]

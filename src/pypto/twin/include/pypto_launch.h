@@ -158,6 +158,9 @@ inline int64_t StepBudget(const PyptoRuntime* runtime)
     return static_cast<int64_t>(runtime->l1_bytes / 4 * 3);
 }
 
+// Steps of strips are copied and read once: they may take so many first-level caches.
+constexpr int64_t kStripCaches = 4;
+
 // Elements of a step over `total` elements that `parts` cores share: a multiple of `unit`, at most `most`.
 // Where there are few steps they are of equal size, as every core takes whole ones.
 inline uint32_t FlatStep(const PyptoRuntime* runtime, int64_t total, int64_t parts, int64_t unit, int64_t most, int64_t bytes)
@@ -195,6 +198,27 @@ inline void TileStep(const PyptoRuntime* runtime, int64_t rows, int64_t cols, in
     const int64_t down = Min(high, Max(side, units / broad));
     tall = static_cast<uint32_t>(down * unit);
     wide = static_cast<uint32_t>(Min(broad, units / down) * unit);
+}
+
+// Columns of a strip, a multiple of `unit`, at most `most`: where columns are enough each core has a strip, and
+// strips are of equal size.
+inline uint32_t StripWidth(const PyptoRuntime* runtime, int64_t cols, int64_t groups, int64_t unit, int64_t most)
+{
+    const int64_t fewest = 64;
+    const int64_t parts = (runtime->workers + Max(groups, INT64_C(1)) - 1) / Max(groups, INT64_C(1));
+    const int64_t share = Min(Max((Max(cols, INT64_C(1)) + parts - 1) / parts, fewest), most);
+    const int64_t strips = (Max(cols, INT64_C(1)) + share - 1) / share;
+    const int64_t width = (Max(cols, INT64_C(1)) + strips - 1) / strips;
+    return static_cast<uint32_t>(Min(Up(width, width > fewest ? fewest : unit), most));
+}
+
+// Rows of a step of strips. They do not depend on the number of cores, and so neither does the order of a sum.
+inline uint32_t StripRows(const PyptoRuntime* runtime, int64_t cols, int64_t unit, int64_t widest, int64_t most, int64_t rows,
+                          int64_t bytes, int64_t row)
+{
+    const int64_t width = Min(Up(Max(cols, INT64_C(1)), unit), widest);
+    const int64_t fitting = kStripCaches * StepBudget(runtime) / Max(width * bytes + row, INT64_C(1));
+    return static_cast<uint32_t>(Max(Min(fitting, Min(rows, most / width)), INT64_C(1)));
 }
 
 inline PyptoLaunch Planned(const PyptoRuntime* runtime, void (*stream)(PyptoCore*, const void*), const void* frame,
