@@ -18,16 +18,22 @@ __all__ = ["Block", "blocks", "python_blocks", "run_python"]
 
 _FENCE = re.compile(r"^```(\w*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 
+# Kernels print to the file descriptor, past Python's sys.stdout: that is what is read.
 _RUNNER = """
-import contextlib, io, json, sys
+import json, os, sys, tempfile
 namespace = {"__name__": "example"}
+report = os.fdopen(os.dup(1), "w")
 for path in sys.argv[1:]:
-    printed = io.StringIO()
     with open(path, encoding="utf-8") as file:
         code = compile(file.read(), path, "exec")
-    with contextlib.redirect_stdout(printed):
-        exec(code, namespace)
-    print(json.dumps(printed.getvalue()))
+    with tempfile.TemporaryFile() as printed:
+        os.dup2(printed.fileno(), 1)
+        try:
+            exec(code, namespace)
+        finally:
+            os.dup2(report.fileno(), 1)
+        printed.seek(0)
+        print(json.dumps(printed.read().decode()), file=report, flush=True)
 """
 
 
@@ -80,7 +86,7 @@ def run_python(page: Path, directory: Path) -> list[tuple[Block, str | None, str
         file.write_text(block.text, encoding="utf-8")
         files.append(str(file))
     done = subprocess.run(
-        [sys.executable, "-c", _RUNNER, *files],
+        [sys.executable, "-u", "-c", _RUNNER, *files],
         cwd=directory,
         capture_output=True,
         text=True,

@@ -54,7 +54,8 @@ def test_what_is_like_no_dtype(place: str, value: object) -> None:
         return  # the call's
     with pytest.raises(FeTypeError) as caught:
         PLACES[place](value)
-    assert caught.value.diagnostics[0].help is None
+    usage = "pypto.element(dtype, value): pypto.element(pypto.DT_FP32, 2.0)"
+    assert caught.value.diagnostics[0].help == (usage if place == "element" else None)
 
 
 def test_dtypes_among_the_arguments_in_brackets() -> None:

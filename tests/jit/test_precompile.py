@@ -160,7 +160,8 @@ def test_what_compile_refuses(modules: Modules) -> None:
         "  6 | def k(x: T([8], FP32), o: T([8], FP32), n: int):\n"
         "  7 |     for i in range(n):\n"
         "    |                    ^\n"
-        "  help: name it: compile(values={'n': ...}), or give it a default",
+        "  help: name it: compile(values={'n': ...}), or give it a default; for i in "
+        "pypto.loop(...) loops on the device",
     ]
 
 
@@ -247,7 +248,8 @@ def test_values_that_are_needed_together(modules: Modules) -> None:
     (diagnostic,) = kernel.compile().error.diagnostics
     assert diagnostic.message == "range(...) needs the values of 'm' and 'n' at compile time"
     assert diagnostic.help == (
-        "name them: compile(values={'m': ..., 'n': ...}), or give them defaults"
+        "name them: compile(values={'m': ..., 'n': ...}), or give them defaults; for i in "
+        "pypto.loop(...) loops on the device"
     )
 
 

@@ -179,7 +179,7 @@ is_loop_begin = Builtin("is_loop_begin", "(index)", "True in the first iteration
 is_loop_end = Builtin("is_loop_end", "(index)", "True in the last iteration of a loop.")
 tensor = Builtin(
     "tensor",
-    "(shape=None, dtype=None, name='', format=None)",
+    "(shape, dtype, name='', format=None)",
     "A local tensor, to be written before it is read. In annotations: pypto.Tensor.",
     Tensor,
 )
