@@ -28,6 +28,7 @@ from pypto.ir.expr import (
 
 __all__ = ["Ranges"]
 
+_Terms = frozenset[tuple[Monomial, int]]
 _EFFORT = 64
 """Replacements in one proof; each makes the expression simpler, few expressions need ten."""
 
@@ -54,13 +55,16 @@ class _Effort:
 class Ranges:
     """The loops around a place, and what else is known of variables there. Immutable.
 
-    ``proved``: bounds from below that were asked for before. Shared with ranges that know of more
-    variables: nothing is asked of a variable before it is known.
+    ``proved``: bounds from below that were asked for before; ``steps``: those found on the way.
+    Shared with ranges that know of more variables: nothing is asked of a variable before it is
+    known.
     """
 
     bounds: Mapping[Variable, _Bounds] = field(default_factory=dict)
     facts: tuple[Expr, ...] = ()  # expressions that are 0 or more
     proved: dict[Expr, int | None] = field(default_factory=dict, repr=False)
+    steps: dict[_Terms, int | None] = field(default_factory=dict, repr=False)
+    assumed: dict[Expr, Ranges] = field(default_factory=dict, repr=False)  # see `assume`
 
     def enter(self, index: Variable, start: Expr, stop: Expr, step: Expr) -> Ranges:
         """Inside a loop: its index is between ``start`` and what comes before ``stop``."""
@@ -78,12 +82,16 @@ class Ranges:
     def know(self, variable: Variable, least: Expr | None, greatest: Expr | None) -> Ranges:
         """With ``least <= variable <= greatest``."""
         bounds = _Bounds(least, greatest, len(self.bounds))
-        return Ranges({**self.bounds, variable: bounds}, self.facts, self.proved)
+        return Ranges({**self.bounds, variable: bounds}, self.facts, self.proved, self.steps)
 
     def assume(self, condition: Expr) -> Ranges:
         """Where ``condition`` holds."""
-        new = tuple(fact for fact in _facts(condition) if fact not in self.facts)
-        return Ranges(self.bounds, (*self.facts, *new)) if new else self
+        found = self.assumed.get(condition)  # what it has proved counts again
+        if found is None:
+            new = tuple(fact for fact in _facts(condition) if fact not in self.facts)
+            found = Ranges(self.bounds, (*self.facts, *new)) if new else self
+            self.assumed[condition] = found
+        return found
 
     def branch(self, condition: Expr) -> Ranges:
         """On the side of a branch where ``condition`` holds. What never does is not assumed: it
@@ -133,9 +141,19 @@ class Ranges:
     # --- the proof ---
 
     def _lower(self, terms: Polynomial, effort: _Effort) -> int | None:
+        asked = frozenset(terms.items())
+        if asked in self.steps:
+            return self.steps[asked]
         if effort.left <= 0:
             return None
         effort.left -= 1
+        found = self._replaced(terms, effort)
+        if effort.left > 0:  # else it was given up
+            self.steps[asked] = found
+        return found
+
+    def _replaced(self, terms: Polynomial, effort: _Effort) -> int | None:
+        """A bound from below by the bounds of one of the things that vary."""
         atom = self._next(terms)
         if atom is None:
             return self._sum(terms, effort)
