@@ -26,14 +26,13 @@ LOOP = "for i in pypto.loop(4):\n    "
 
 MISTAKES = [
     # arguments of operations
-    "o[:] = pypto.sum(x, 0)",
     "o[:] = pypto.sum(x, axis=1)",
     "o[:] = pypto.sum(x, 1, keepdims=True)",
     "o[:] = pypto.add(x, x, out=o)",
     "o[:] = x * pypto.element(pypto.DT_INT32, 2)",
     "o[:] = x * pypto.element(2.0, FP32)",
     "o[:] = x + np.float32(2)",
-    "o[:] = pypto.topk(x, 2)",
+    "o[:] = pypto.conv(x, x)",
     # what is stored
     "o[:, 0:1] = pypto.sum(x, -1)",
     "o[:] = x[:, 0:32]",

@@ -156,7 +156,8 @@ _MADE = (
         "zeros",
         (
             "`size`: ints, or one list of them. `dtype` goes by name.",
-            "Refused: as `tensor`, and dtypes that take no number (those of 8 and 64 bits, FP64).",
+            "Refused: as `tensor`, and dtypes that no instruction fills: all but FP32, FP16, BF16,"
+            " INT32 and INT16.",
         ),
     ),
     Entry("ones", ("As `zeros`.",)),
