@@ -312,7 +312,7 @@ def test_a_list_that_a_side_changes(shop: Workshop) -> None:
             o[:] = x * len(steps)
         """)
     assert [d.message for d in error.diagnostics] == [
-        "a list of 1 made outside of a run-time loop or branch cannot be changed inside"
+        "'steps' would have other items on the two sides of a run-time branch"
     ]
 
 

@@ -139,6 +139,4 @@ def test_conditions_as_the_launch_code_computes_them(shop: Workshop) -> None:
 
 def test_a_list_that_a_side_makes(shop: Workshop) -> None:
     text = HEAD + "    {}\n    if n > 3:\n        t = [x * 2]\n    else: return\n    o[:] = t[0]\n"
-    assert "'t' holds what only a side of a run-time branch knows" in shop.message(
-        text.format("pass")
-    )
+    assert " mul " in shop.ir(text.format("pass"))

@@ -79,7 +79,8 @@ def assign(
 def store_attribute(frame: Frame, target: cst.Attribute, owner: Item, item: Item) -> None:
     """``owner.name = item``, where ``target`` is the text of the left side."""
     if isinstance(owner, v.Instance):
-        check_change(frame, owner, frame.span(target))
+        new = identifier(target.attr) not in owner.fields
+        check_change(frame, owner, frame.span(target), new)
         _set_attribute(owner, identifier(target.attr), item, frame.span(target))
         return
     refuse(
@@ -165,8 +166,8 @@ def store(
     elif is_tensor(owner):
         _store_tensor(frame, target, owner, key, item)
     elif isinstance(owner, v.Mapping):
-        check_change(frame, owner, span)
         python_call(hash, span, key)
+        check_change(frame, owner, span, key not in owner.items)
         owner.items[key] = item
     elif isinstance(owner, Sequence) and owner.mutable:
         if owner.shape:

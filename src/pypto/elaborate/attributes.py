@@ -36,7 +36,7 @@ def attribute(frame: Frame, owner: Item, name: str, span: Span) -> Item:
         fields = owner.kind.value._fields  # type: ignore[attr-defined]
         if name in fields:
             held: Item = owner.items[fields.index(name)]
-            return held
+            return held.settle(span) if isinstance(held, v.Deferred) else held
     if has_method(owner, name):
         return Method(owner, name)
     refuse_method(owner, name, span)

@@ -120,7 +120,7 @@ def _change_list(frame: Frame, node: cst.AugAssign, old: Sequence, value: Item) 
     span = frame.span(node)
     if old.shape:
         refuse_shape_change(span)
-    check_change(frame, old, span)
+    check_change(frame, old, span, places_too=True)
     if isinstance(node.operator, cst.AddAssign):
         more = None if is_tensor(value) else items_of(frame, value, frame.span(node.value))
         if more is None:
@@ -146,7 +146,7 @@ def _update(frame: Frame, node: cst.AugAssign, old: Mapping, value: Item) -> Non
             FeTypeError, "only a dict can be merged into a dict", frame.span(node),
             got=v.describe(value),
         )  # fmt: skip
-    check_change(frame, old, frame.span(node))
+    check_change(frame, old, frame.span(node), places_too=True)
     old.items.update(more)
 
 

@@ -25,7 +25,7 @@ from pypto.elaborate.joining import (
     common_kind,
 )
 from pypto.elaborate.machine import REGION, Frame
-from pypto.elaborate.merging import HIDDEN, Branch
+from pypto.elaborate.merging import HIDDEN, Branch, Side
 from pypto.elaborate.mutation import objects_held
 from pypto.elaborate.scalars import as_number, number
 from pypto.elaborate.settings import settings_held
@@ -56,23 +56,23 @@ def run_branch(
     branch = _open(frame, condition, span, rest)
     before = dict(frame.locals)
     marks = frame.context.builder.marks()
-    names: list[dict[str, Item] | None] = []  # None: the kernel refuses calls that get there
+    sides: list[Side] = []  # but those where the kernel refuses the calls that get there
     for block, side in ((branch.draft.then, then), (branch.draft.other, other)):
         frame.locals.clear()
         frame.locals.update(before)
-        end = _end(frame, block, side)
+        end, changed = _end(frame, block, side)
         branch.leaves.append(end is not None)
-        names.append(None if isinstance(end, RaisedSignal) else dict(frame.locals))
-        if names[-1] is None:
-            frame.context.builder.forget(block, marks)
-            if block is branch.draft.then:
-                frame.locals.clear()
-                frame.locals.update(before)
-                other()
-                return
+        if not isinstance(end, RaisedSignal):
+            sides.append(changed)
+            continue
+        frame.context.builder.forget(block, marks)
+        if block is branch.draft.then:
+            frame.locals.clear()
+            frame.locals.update(before)
+            other()
+            return
     frame.context.builder.append(branch.draft)
-    frame.locals.clear()
-    frame.locals.update(branch.merge(names[0] or {}, names[1]))
+    branch.end(*sides)
     if all(branch.leaves):
         raise LeftSignal
 
@@ -124,15 +124,21 @@ def _open(frame: Frame, condition: Expr, span: Span, rest: bool = False) -> Bran
     return Branch(frame, OpenIf(builder.block, condition, then, other, span), rest)
 
 
-def _end(frame: Frame, block: Block, side: Callable[[], None]) -> ExitSignal | None:
-    """Evaluate one side: how control always leaves it; None: it may get to its end."""
-    with objects_held(frame), settings_held(frame), frame.context.builder.inside(block):
+def _end(frame: Frame, block: Block, side: Callable[[], None]) -> tuple[ExitSignal | None, Side]:
+    """Evaluate one side: how control always leaves it (None: it may get to its end), and what it
+    leaves."""
+    end: ExitSignal | None = None
+    with (
+        objects_held(frame) as held,
+        settings_held(frame),
+        frame.context.builder.inside(block),
+    ):
         try:
             side()
         except ExitSignal as signal:
             record(frame, signal)
-            return signal
-    return None
+            end = signal
+    return end, Side(dict(frame.locals), held.take(), held.objects)
 
 
 def choose(
@@ -152,24 +158,23 @@ def choose(
     branch.leaves.extend((False, False))
     before = dict(frame.locals)
     found: list[Item | None] = []
-    names: list[dict[str, Item]] = []
+    sides: list[Side] = []
     marks = builder.marks()
     for block, side in ((draft.then, then), (draft.other, other)):
         frame.locals.clear()
         frame.locals.update(before)
-        with objects_held(frame), settings_held(frame), builder.inside(block):
+        with objects_held(frame) as held, settings_held(frame), builder.inside(block):
             try:
                 found.append(side())
             except RaisedSignal:
                 found.append(None)
                 builder.forget(block, marks)
-        names.append(dict(frame.locals))
+        sides.append(Side(dict(frame.locals), held.take(), held.objects))
     items = [item for item in found if item is not None]
     if len(items) < 2:
-        return _chosen(branch, found, names, span)
+        return _chosen(branch, found, sides, span)
     a, b = (number(item) for item in items)
-    frame.locals.clear()
-    frame.locals.update(branch.merge(*names))
+    branch.end(*sides)
     if any(isinstance(item, v.Poison) for item in items):
         raise Poisoned
     if a is not None and b is not None and not (draft.then.body or draft.other.body):
@@ -190,20 +195,17 @@ def choose(
     return joined
 
 
-def _chosen(
-    branch: Branch, found: list[Item | None], names: list[dict[str, Item]], span: Span
-) -> Item:
+def _chosen(branch: Branch, found: list[Item | None], sides: list[Side], span: Span) -> Item:
     """The value of the side that is not refused at the call."""
     frame = branch.frame
     side = next((side for side, item in enumerate(found) if item is not None), None)
     if side is None:
         raise RaisedSignal
     frame.context.builder.append(branch.draft)
-    frame.locals.clear()
-    frame.locals.update(branch.merge(names[side], None))
+    branch.end(sides[side])
     item = found[side]
     assert item is not None
-    if branch.sees(item):
+    if branch.existed(item) or branch.sees(item):
         return item
     joined = branch.join("chosen", found[0], found[1], span)
     assert joined is not None, "one side alone has nothing to differ from"

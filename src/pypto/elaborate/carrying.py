@@ -1,9 +1,10 @@
-"""Names that a run-time loop changes: scalars and tensors that go from iteration to iteration.
+"""Names, and places of objects, that a run-time loop changes, as iterations hand them on.
 
 The body is read once. Before that, each name that it assigns gets a deferred value: who reads it
-before it is assigned gets what the iteration before has left. A guess that turns out wrong (a
-number that becomes a float, a local tensor that is replaced and not written) is recorded, and the
-kernel is read again.
+before it is assigned gets what the iteration before has left. Lists, tuples, dicts and objects are
+handed on place by place. A guess that turns out wrong (a number that becomes a float, a local
+tensor that is replaced and not written, an object that the body changes or replaces) is recorded,
+and the kernel is read again.
 """
 
 from __future__ import annotations
@@ -11,74 +12,87 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import NoReturn
 
-from pypto.elaborate import values as v
-from pypto.elaborate.blocks import OpenFor, behind, in_front
-from pypto.elaborate.diagnostics import Decide, Poisoned, refuse
+from pypto.elaborate.carried import Places, Slot
+from pypto.elaborate.diagnostics import Decide, refuse
 from pypto.elaborate.exits import RETURN, VALUE
+from pypto.elaborate.heap import Change, Held
 from pypto.elaborate.joining import (
-    as_kind,
     common_kind,
-    in_words,
     is_partial,
     refuse_partial,
-    remedy,
     same,
     settled,
+    way,
 )
-from pypto.elaborate.machine import Frame
 from pypto.elaborate.scalars import number
-from pypto.elaborate.tensors import check_written
-from pypto.elaborate.values import Deferred, Item, Known, Scalar, Sequence
-from pypto.error import FeTypeError, FeValueError, Span
-from pypto.ir.expr import Expr, Kind, Variable, const
-from pypto.ir.tensor import Buffer, Carried, TensorType, Value
+from pypto.elaborate.structures import (
+    Structure,
+    differ,
+    fill,
+    is_mutable,
+    is_structure,
+    like,
+    place,
+    places,
+    resolved,
+    words,
+)
+from pypto.elaborate.values import POISON, Deferred, Instance, Item, Known
+from pypto.error import FeError, FeTypeError, Span
+from pypto.ir.expr import Expr, const
+from pypto.ir.tensor import Carried
 
 __all__ = ["Carrier"]
 
-_ZERO: dict[Kind, Expr] = {"bool": const(False), "int": const(0), "float": const(0.0)}
-
 
 @dataclass(slots=True, eq=False)
-class _Name:
-    """One name, or an item of the tuple that a name has: ``label`` says which."""
+class Carrier(Places):
+    """The names that one loop assigns, and the objects that it changes.
 
-    label: str
-    before: Item | None
-    free: bool = False  # without a value before the loop it may have any
-    unwritten: bool = False  # a local tensor that holds nothing yet
-    deferred: Deferred | None = None  # what it has at the start of the body
-    variable: Variable | None = None  # a number that was read there
-    buffer: Buffer | None = None  # a tensor that was read there
-    entered: Value | None = None  # the tensor, as iterations read it
-    sizes: dict[int, _Name] = field(default_factory=dict)  # valid sizes that change, by axis
-    parts: list[_Name] = field(default_factory=list)  # a tuple that was read there
-
-
-@dataclass(slots=True, eq=False)
-class Carrier:
-    """The names that one loop assigns. ``number``: which of the kernel's run-time loops it is.
-
-    ``runs``: this loop or another part of the unrolled one that it belongs to runs at least once.
+    ``objects``: places of objects that stood there before, by object and place.
     """
 
-    frame: Frame
-    draft: OpenFor
-    number: int
-    runs: bool
-    names: dict[str, _Name] = field(default_factory=dict)
-    wrong: dict[tuple[object, ...], str] = field(default_factory=dict)  # guesses
-    closed: bool = False
+    names: dict[str, Slot] = field(default_factory=dict)
+    held: Held = field(default_factory=lambda: Held({}))
+    objects: dict[int, dict[object, Slot]] = field(default_factory=dict)
+    joined: dict[tuple[int, int], Structure] = field(default_factory=dict)  # behind the loop
+    entered: list[tuple[Slot, Item]] = field(default_factory=list)  # structures, and the last ones
+    started: int = 0
 
-    def start(self, assigned: list[str]) -> None:
+    def start(self, assigned: list[str], held: Held) -> None:
         """Inside the body: names that have a value before the loop get a deferred one."""
+        self.held = held
         for label in assigned:
             before = self.frame.locals.get(label)
-            builder = self.frame.context.builder
-            name = _Name(label, before, unwritten=builder.holds_nothing(before))
-            self.names[label] = name
-            if name.before is not None:
-                name.deferred = Deferred(lambda span, name=name: self._enter(name, span))  # type: ignore[misc]
-                self.frame.locals[label] = name.deferred
+            slot = self.names[label] = self._slot(label, (label,), before)
+            if before is not None:
+                self._prepare(slot)
+                assert slot.deferred is not None
+                self.frame.locals[label] = slot.deferred
+        for item, label in held.objects.values():
+            if is_structure(item) and is_mutable(item):
+                self._prepare_places(item, label, held)
+        self.started = self.frame.context.kin.time
+
+    def _slot(self, label: str, key: tuple[object, ...], before: Item | None) -> Slot:
+        return Slot(label, key, before, unwritten=self.frame.context.builder.holds_nothing(before))
+
+    def _prepare_places(self, item: Structure, label: str, held: Held) -> None:
+        """The places of ``item`` that the body changes get a deferred value, as names do."""
+        contents = places(item)
+        found: dict[object, Slot] = {}
+        for key, one in contents.items():
+            slot = self._slot(place(label, item, key), ("object", label, key), one)
+            if self._decided(slot) is not None:
+                self._prepare(slot)
+                found[key] = slot
+        if found:
+            for region in self.frame.context.held:
+                region.note(item, self.draft.span)
+            held.note(item, self.draft.span)
+            self.objects[id(item)] = found
+            fill(item, {key: (found[key].deferred or one) if key in found else one
+                        for key, one in contents.items()})  # fmt: skip
 
     def ends(self, away: Expr) -> None:
         """The loop ends where ``away`` is true at the end of an iteration."""
@@ -88,302 +102,237 @@ class Carrier:
         result = builder.variable("left", "bool", draft.around, what, draft.span)
         draft.until = Carried(inner, const(False), away, result)
         if RETURN in self.frame.locals:
-            self.names[RETURN] = _Name(RETURN, Known(False))
-            self.names[VALUE] = _Name(VALUE, None, free=True)
+            self.names[RETURN] = Slot(RETURN, (RETURN,), Known(False))
+            self.names[VALUE] = Slot(VALUE, (VALUE,), None, free=True)
 
     def end(self) -> None:
-        """Behind the loop: each name gets its value there."""
+        """Behind the loop: each name, and each place of an object, gets its value there."""
+        held, changes = self.held, self.held.take()
         behind: dict[str, Item] = {}
-        for label, name in self.names.items():
-            last = self.frame.locals.pop(label, None)
-            item = self._leave(name, last)
+        for label, slot in self.names.items():
+            item = self._leave(slot, self.frame.locals.pop(label, None))
             if item is not None:
                 behind[label] = item
+        contents = [(c.item, self._contents(c)) for c in changes.values()]
         if self.wrong:
+            self._decide_around()
             raise Decide(self.wrong)
+        self._check_entered(held)
         self.closed = True
         self.frame.locals.update(behind)
-
-    def _correct(self, label: str, decision: str) -> None:
-        """A guess was wrong: read the kernel again, once all of this loop's are known."""
-        self.wrong[self.number, label] = decision
-        if self.closed:
-            raise Decide(self.wrong)
-
-    def _decided(self, name: _Name) -> str | None:
-        return self.frame.context.decided.get((self.number, name.label))
+        for item, found in contents:
+            fill(item, found)
 
     # --- into an iteration ---
 
-    def _enter(self, name: _Name, span: Span) -> Item:
-        """What ``name`` has at the start of an iteration, read at ``span``."""
-        before = name.before
-        if isinstance(before, Deferred):
-            before = name.before = before.settle(span)
-        if isinstance(before, v.Poison):
-            raise Poisoned
-        assert before is not None
-        expr = number(before)
-        if expr is not None and not _named(before):
-            if isinstance(before, Known):
-                self.frame.use(before, span)
-            kind: Kind = self._decided(name) or expr.kind  # type: ignore[assignment]
-            name.variable = self._variable(name, kind)
-            return Scalar(name.variable)
-        if isinstance(before, Value) or (v.is_tensor(before) and self._decided(name)):
-            return self._enter_tensor(name, before, span)
-        if isinstance(before, Sequence) and not before.mutable:
-            name.parts = [_Name(f"{name.label}[{i}]", one) for i, one in enumerate(before.items)]
-            return Sequence([self._enter(part, span) for part in name.parts], False)
-        return before
+    def _prepare(self, slot: Slot) -> None:
+        """Give ``slot`` the value that it has at the start of an iteration, where it is read."""
+        before = resolved(slot.before)
+        if not is_structure(before):
+            slot.deferred = Deferred(lambda span: self._enter(slot, span))
+            if self._decided(slot.at_once):
+                slot.deferred.settle(self.draft.span)
+            return
+        if not is_mutable(before) or self._decided(slot) == "structure":
+            slot.made = self._opened(slot, before)
+        inner = slot.made or before
 
-    def _variable(self, name: _Name, kind: Kind) -> Variable:
-        what = f"'{name.label}' as iterations leave it, in the loop"
-        builder, label = self.frame.context.builder, _identifier(name.label)
-        return builder.variable(label, kind, self.draft.body, what, self.draft.span)
+        def read(span: Span) -> Item:
+            if isinstance(slot.before, Deferred):
+                slot.before.settle(span)
+            return inner
 
-    def _enter_tensor(self, name: _Name, before: v.Tensor, span: Span) -> Value:
-        builder = self.frame.context.builder
-        if not isinstance(before, Value):
-            check_written(self.frame, before, span)
-        buffer = name.buffer = self._buffer(name, before.type, span)
-        in_front(self.draft, builder.copied(before, buffer, span))
-        sizes = [*before.type.sizes]
-        for axis, size in enumerate(sizes):
-            part = _Name(f"{name.label}.valid[{axis}]", v.scalar(size))
-            if self._decided(part):
-                name.sizes[axis] = part
-                part.variable = self._variable(part, "int")
-                sizes[axis] = part.variable
-        value, load = builder.read_back(
-            buffer, _sized(before.type, sizes), before.name, span, block=self.draft.body
-        )
-        self.draft.body.first.append(load)
-        name.entered = value
-        builder.copies.note(value, before, self.draft.opened)
-        return value
+        slot.deferred = Deferred(read, inner=inner)
+
+    def _opened(self, slot: Slot, before: Structure) -> Structure:
+        """The structure that iterations hand on place by place, at the start of one."""
+        for key, one in places(before).items():
+            part = self._slot(place(slot.label, before, key), (*slot.key, key), one)
+            part.optimistic = True
+            slot.parts[key] = part
+            self._prepare(part)
+        found = {key: part.deferred for key, part in slot.parts.items()}
+        made = like(before, {key: one for key, one in found.items() if one is not None})
+        if is_mutable(before):
+            self.frame.context.kin.join(made, slot.label, self.draft.span, before)
+        return made
 
     # --- behind the loop ---
 
-    def _leave(self, name: _Name, last: Item | None) -> Item | None:
-        """What ``name`` has behind the loop; ``last``: at the end of an iteration."""
-        if is_partial(last) and name.before is None and not name.free:
-            return refuse_partial(name.label, self.draft.span)
-        read = name.deferred is not None and name.deferred.found is not None
-        last = settled(last)
-        if last is name.deferred or same(last, name.before):
-            if not (read and (name.variable or name.buffer or name.parts)):
-                return name.before
+    def _leave(self, slot: Slot, last: Item | None) -> Item | None:
+        """What ``slot`` has behind the loop; ``last``: at the end of an iteration."""
+        if is_partial(last) and slot.before is None and not slot.free:
+            return refuse_partial(slot.label, self.draft.span)
+        if last is slot.deferred and not slot.read:
+            return slot.before
+        last, found = settled(last), resolved(last)
+        if is_structure(found) and not is_partial(last):
+            return self._leave_structure(slot, found)
+        if same(last, slot.before) and not (slot.read and slot.carries):
+            return slot.before
         if last is None:
-            return None if name.before is None else self._gone(name)
-        if not read:
-            return Deferred(lambda span: self._join(name, last, span))
-        return self._join(name, last, self.draft.span)
+            return None if slot.before is None else self._gone(slot)
+        if not slot.read:
+            slot.left = True
+            return Deferred(lambda span: self._join(slot, last, span))
+        return self._join(slot, last, self.draft.span)
 
-    def _join(self, name: _Name, last: Item, span: Span) -> Item:
-        """The value behind the loop of a name that has ``last`` at the end of an iteration."""
-        last = last.settle(span) if isinstance(last, Deferred) else last
-        if isinstance(last, v.Poison) or isinstance(name.before, v.Poison):
-            return v.POISON
-        if name.deferred is not None and name.deferred.found is not None:
-            if name.variable is None and name.buffer is None and not name.parts:
-                if same(last, name.before):
-                    return last
-                self._changed(name, last, self.draft.span)
-                return last
-        if isinstance(name.before, Deferred):
-            name.before = name.before.settle(span)
-        before: Item | None = name.before
-        if before is None and not (self.runs or name.free):
-            self._refuse_unset(name, last, span)
-        final = number(last)
-        if final is not None:
-            return self._join_number(name, final, last, span)
-        if v.is_tensor(last):
-            return self._join_tensor(name, last, span)
-        if isinstance(last, Sequence) and not last.mutable:
-            return self._join_tuple(name, last, span)
-        if before is None or (self._runs() and not name.parts):
+    def _leave_structure(self, slot: Slot, last: Structure) -> Item:
+        before, kin = resolved(slot.before), self.frame.context.kin
+        if last is before and not slot.carries:
+            return slot.before or last
+        # A branch may have taken it over as one of its sides, without reading what it holds.
+        read = slot.read or (is_structure(before) and bool(kin.of(before) & kin.of(last)))
+        if read and slot.made is None and is_structure(before) and not differ(before, last):
+            self._open(slot, before, last)
             return last
-        self._refuse_types(name, last, span)
+        if before is not None and (read or not self._runs()) and way(before, last) is None:
+            if read:
+                self._refuse_types(slot, last, self.draft.span)
+            return Deferred(lambda span: self._refuse_types(slot, last, span))
+        entered = slot.made is not None and way(before, last) is not None
+        if before is None and not (self.runs or slot.free):
+            return Deferred(lambda span: self._refuse_unset(slot, last, span))
+        if not entered:
+            before = before if is_structure(before) and not self._runs() else None
+            if before is None and id(last) in self.held.objects:
+                return last
+        made = self._behind(slot, before if is_structure(before) else None, last, entered)
+        if is_structure(before) and entered:
+            old = places(before)
+            if all(same(one, old[key]) for key, one in places(made).items()):
+                return slot.before or made  # only read
+        if entered and is_mutable(last):
+            self.entered.append((slot, last))
+        return made
 
-    def _join_number(self, name: _Name, final: Expr, last: Item, span: Span) -> Item:
-        if isinstance(last, Known):
-            self.frame.use(last, span)
-        initial = number(name.before) if name.before is not None else None
-        if initial is None:
-            if name.before is not None and not self._runs():
-                self._refuse_types(name, last, span)
-            initial = _ZERO[final.kind]
-        kind = common_kind(initial, final)
-        inner = name.variable
-        if inner is not None:
-            kind = max(kind, inner.kind, key=("bool", "int", "float").index)
-            if kind != inner.kind:
-                self._correct(name.label, kind)
-                return Scalar(inner)
-        else:
-            inner = self._variable(name, kind)
-        builder, label = self.frame.context.builder, _identifier(name.label)
-        what = f"'{name.label}' behind the loop"
-        result = builder.variable(label, kind, self.draft.around, what, self.draft.span)
-        self.draft.carried.append(
-            Carried(inner, as_kind(initial, kind), as_kind(final, kind), result)
-        )
-        return Scalar(result)
+    def _behind(
+        self, slot: Slot, before: Structure | None, last: Structure, entered: bool
+    ) -> Structure:
+        """The structure behind the loop, of those before it and at the end of an iteration."""
+        known = self.joined.get((id(before), id(last)))
+        if known is not None and not entered:
+            return known
+        old = {} if before is None else places(before)
+        now = self._now(last)
+        found: dict[object, Item] = {}
+        for key, one in now.items():
+            label = place(slot.label, last, key)
+            part = slot.parts.get(key) if entered else None
+            if part is None:
+                part = self._slot(label, (*slot.key, key), old.get(key))
+                part.free = slot.free
+            item = self._leave(part, one)
+            found[key] = one if item is None else item
+        made = like(last, found)
+        sources = [last] if before is None else [before, last]
+        if is_mutable(last):
+            self.frame.context.kin.join(made, slot.label, self.draft.span, *sources)
+        return self.joined.setdefault((id(before), id(last)), made)
 
-    def _join_tensor(self, name: _Name, last: v.Tensor, span: Span) -> Item:
-        builder = self.frame.context.builder
-        before = name.before
-        if before is not None and (name.buffer is not None or not self._runs()):
-            if not (v.is_tensor(before) and self._fits(name, before.type, last.type)):
-                self._refuse_types(name, last, span)
-        elif before is not None and not (v.is_tensor(before) and _equal(before.type, last.type)):
-            before = None
-        buffer, entered = name.buffer, name.buffer is not None
-        if buffer is None:
-            if not all(self.draft.around.sees(size) for size in last.type.shape):
-                self._refuse_local_size(name, last, span)
-            buffer = name.buffer = self._buffer(name, last.type, span)
-            if v.is_tensor(before) and not name.unwritten:
-                in_front(self.draft, builder.copied(before, buffer, span))
-        self.draft.body.body += builder.copied(last, buffer, span)
-        old = before.type.sizes if v.is_tensor(before) else None
-        type = before.type if v.is_tensor(before) else last.type
-        whole = [a == b for a, b in zip(last.type.sizes, last.type.shape, strict=True)]
-        sizes = [
-            self._join_size(
-                name, axis, None if old is None else old[axis],
-                type.shape[axis] if whole[axis] else size, entered, span,
-            )
-            for axis, size in enumerate(last.type.sizes)
-        ]  # fmt: skip
-        value, load = builder.read_back(
-            buffer, _sized(type, sizes), last.name or _identifier(name.label), span,
-            block=self.draft.around,
-        )  # fmt: skip
-        behind(self.draft, [load])
-        for item in (None if self._runs() else before, last):
-            builder.copies.note(value, item, self.draft.closed)
-        if name.entered is not None:
-            builder.copies.note(name.entered, last, self.draft.opened)
-        return value
+    def _now(self, item: Structure) -> dict[object, Item]:
+        """What ``item`` holds at the end of an iteration."""
+        change = self.held.changes.get(id(item))
+        return places(item) if change is None else change.after
 
-    def _join_size(
-        self, name: _Name, axis: int, old: Expr | None, size: Expr, entered: bool, span: Span
-    ) -> Expr:
-        """The valid size of a tensor behind the loop, along one axis."""
-        part = name.sizes.get(axis)
-        if part is None:
-            if old == size or (old is None and self.draft.around.sees(size)):
-                return size
-            part = _Name(f"{name.label}.valid[{axis}]", None if old is None else v.scalar(old))
-            if entered:
-                self._correct(part.label, "int")
-                return size
-        joined = number(self._join_number(part, size, v.scalar(size), span))
-        assert joined is not None
-        return joined
+    def _open(self, slot: Slot, before: Structure, last: Structure) -> None:
+        """The body puts another object in the place of one that it reads."""
+        self._correct(slot, "structure")
+        now = self._now(last)
+        for key, one in places(before).items():
+            a, b = resolved(one), resolved(now[key])
+            if a is not b and is_structure(a) and is_structure(b) and not differ(a, b):
+                self._open(self._slot("", (*slot.key, key), a), a, b)
 
-    def _fits(self, name: _Name, before: TensorType, last: TensorType) -> bool:
-        """Whether iterations can hand the tensor on: its sizes are equal, or are asked to be."""
-        what = f"the loop gives '{name.label}' a tensor of another size"
-        builder, draft = self.frame.context.builder, self.draft
-        return builder.make_equal(before, last, what, draft.span, draft.around)
+    # --- objects that stood there before ---
 
-    def _buffer(self, name: _Name, type: TensorType, span: Span) -> Buffer:
-        """Memory for a tensor that goes from iteration to iteration."""
-        whole = TensorType(type.dtype, type.shape)
-        builder = self.frame.context.builder
-        return builder.local(_identifier(name.label), whole, span, self.draft.around)
+    def _contents(self, change: Change) -> dict[object, Item]:
+        """What an object that the body has changed holds behind the loop."""
+        item, label = change.item, change.label
+        before, after = change.before, change.after
+        lost = [key for key in before if key not in after]
+        if lost or (not isinstance(item, Instance) and [*before] != [*after]):
+            fill(item, dict.fromkeys(after, POISON))
+            self._refuse_places(label, item, change)
+        slots = self.objects.get(id(item), {})
+        found: dict[object, Item] = {}
+        for key, one in after.items():
+            old = before.get(key)
+            slot = slots.get(key)
+            if slot is None:
+                slot = self._slot(place(label, item, key), ("object", label, key), old)
+                if old is not None and not same(one, old):
+                    self._correct(slot, self._how(slot, old, one))
+                    continue
+            left = self._leave(slot, one)
+            assert left is not None
+            found[key] = left
+        return found
 
-    def _join_tuple(self, name: _Name, last: Sequence, span: Span) -> Item:
-        before = name.before
-        parts = name.parts
-        if not parts and isinstance(before, Sequence) and not before.mutable:
-            parts = [_Name(f"{name.label}[{i}]", one) for i, one in enumerate(before.items)]
-        elif not parts and (before is None or self._runs()):
-            parts = [_Name(f"{name.label}[{i}]", None) for i, _ in enumerate(last.items)]
-        if len(parts) != len(last.items):
-            self._refuse_types(name, last, span)
-        found = []
-        for part, one in zip(parts, last.items, strict=True):
-            kept = same(one, part.before) and part.variable is None and part.buffer is None
-            found.append(one if kept else self._join(part, one, span))
-        return Sequence(found, False)
+    def _how(self, slot: Slot, old: Item, last: Item) -> str:
+        """The decision about a place that has ``old`` before the loop and ``last`` at its end."""
+        a, b = resolved(old), resolved(last)
+        if is_structure(a) and is_structure(b) and not differ(a, b):
+            self._open(slot, a, b)
+            return "structure"
+        x, y = (None if one is None else number(one) for one in (a, b))
+        return common_kind(x, y) if x is not None and y is not None else "changed"
+
+    def _decide_around(self) -> None:
+        """Loops around change the same places of objects that stood there before them, too."""
+        for region in self.frame.context.held:
+            if region.loop is None:
+                continue
+            for which, change in self.held.changes.items():
+                outer = region.objects.get(which)
+                for key in change.before:
+                    inner = (self.number, "object", change.label, key)
+                    if outer is not None and inner in self.wrong:
+                        around = (region.loop, "object", outer[1], key)
+                        if around not in self.frame.context.decided:
+                            self.wrong[around] = self.wrong[inner]
+
+    def _check_entered(self, held: Held) -> None:
+        """Refuse changes of objects that iterations hand on, where another name has the same one:
+        what each name has is handed on by itself."""
+        kin = self.frame.context.kin
+        made = [slot.made for slot, _ in self.entered]
+        sources = [kin.of(last) for _, last in self.entered if is_structure(last)]
+        every = [kin.of(one) | more for one, more in zip(made, sources, strict=True) if one]
+        for at, (slot, _) in enumerate(self.entered):
+            own = kin.of(slot.made) if slot.made is not None else frozenset()
+            shared = [
+                which for which, (item, _) in held.objects.items()
+                if is_structure(item) and kin.of(item) & (every[at] - own)
+            ]  # fmt: skip
+            twins = [made[i] for i, one in enumerate(every) if i != at and one & every[at]]
+            if not shared and not twins:
+                continue
+            for which in (id(slot.made), *map(id, twins), *shared):
+                change = kin.changed_since(which, self.started)
+                if change is not None:
+                    self._refuse_shared(slot, change)
 
     # --- what cannot be carried ---
 
-    def _runs(self) -> bool:
-        """Whether the loop itself is known to run at least once."""
-        return self.draft.runs()
-
-    def _changed(self, name: _Name, last: Item, span: Span) -> None:
-        """The body has read ``name`` as if the loop left it alone."""
-        before = settled(name.before)
-        if v.is_tensor(before) and v.is_tensor(last) and self._fits(name, before.type, last.type):
-            self._correct(name.label, "carried")
-            return
-        if not isinstance(last, v.Poison):
-            self._refuse_types(name, last, span)
-
-    def _gone(self, name: _Name) -> Item:
-        def refused(span: Span) -> Item:
-            refuse(
-                FeValueError, f"'{name.label}' may have no value here: the loop deletes it", span,
-                notes=(f"the loop is at {self.draft.span.location}",),
-                help=f"delete '{name.label}' behind the loop",
-            )  # fmt: skip
-
-        return Deferred(refused)
-
-    def _refuse_unset(self, name: _Name, last: Item, span: Span) -> NoReturn:
+    def _refuse_shared(self, slot: Slot, change: Span) -> NoReturn:
         refuse(
-            FeValueError,
-            f"'{name.label}' may have no value here: the loop that sets it may run zero times",
-            span,
+            FeError,
+            f"an iteration changes the object that '{slot.label}' may share with another name",
+            change,
+            code="F00007",
             notes=(f"the loop is at {self.draft.span.location}",),
-            help=f"give '{name.label}' a value before the loop",
+            help=f"let '{slot.label}' be an object of its own: make a new one in each iteration",
         )
 
-    def _refuse_types(self, name: _Name, last: Item, span: Span) -> NoReturn:
-        before = settled(name.before)
-        assert before is not None
+    def _refuse_places(self, label: str, item: Structure, change: Change) -> NoReturn:
         refuse(
             FeTypeError,
-            f"the loop changes what '{name.label}' is",
-            span,
-            expected=f"{in_words(before)}, as before the loop",
-            got=f"{in_words(last)} at the end of an iteration",
-            help=remedy(f"give '{name.label}'", name.label, before, last)
-            or "numbers, and tensors of one dtype and shape, may change from iteration to "
-            f"iteration; give '{name.label}' such a value before the loop, or use another name",
-        )
-
-    def _refuse_local_size(self, name: _Name, last: v.Tensor, span: Span) -> NoReturn:
-        refuse(
-            FeTypeError,
-            f"the size of '{name.label}' is known only inside the loop",
-            span,
-            got=in_words(last),
+            f"the run-time loop changes which items '{label}' has",
+            change.span,
+            expected=f"{words(like(item, change.before))}, as before the loop",
+            got=f"{words(like(item, change.after))} at the end of an iteration",
             notes=(f"the loop is at {self.draft.span.location}",),
-            help="write what is needed behind the loop into a local tensor of a fixed size",
+            help="give it all of its items before the loop, or make it inside; the items may "
+            "change from iteration to iteration",
         )
-
-
-def _named(item: Item) -> bool:
-    """A symbolic scalar that names something stays what it is."""
-    return isinstance(item, Known) and not isinstance(item.value, bool | int | float)
-
-
-def _identifier(label: str) -> str:
-    return label.partition("[")[0].replace("<", "").replace(">", "")
-
-
-def _sized(type: TensorType, sizes: list[Expr]) -> TensorType:
-    valid = tuple(sizes)
-    return TensorType(type.dtype, type.shape, None if valid == type.shape else valid)
-
-
-def _equal(a: TensorType, b: TensorType) -> bool:
-    return a.dtype == b.dtype and a.shape == b.shape

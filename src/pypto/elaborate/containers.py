@@ -61,7 +61,7 @@ def container_method(
         key, (_, place) = next(iter(keyword.items()))
         refuse(FeTypeError, f"{name} has no parameter '{key}'", place)
     if name in MUTATORS:
-        check_change(frame, receiver, span)
+        check_change(frame, receiver, span, places_too=True)
     if isinstance(receiver, Set):
         return _set_method(frame, receiver, name, positional, span)
     low, high = (_LIST if isinstance(receiver, Sequence) else _DICT)[name]

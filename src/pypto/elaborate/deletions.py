@@ -48,7 +48,7 @@ def _delete_item(frame: Frame, target: cst.Subscript) -> None:
     if isinstance(owner, Mapping) or (isinstance(owner, Sequence) and owner.mutable):
         if isinstance(owner, Sequence) and owner.shape:
             refuse_shape_change(span)
-        check_change(frame, owner, span)
+        check_change(frame, owner, span, places_too=True)
         python_call(operator.delitem, span, owner.items, key_of(frame, target))
         return
     if isinstance(owner, Known) and owner.origin is not None:

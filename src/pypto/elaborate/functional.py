@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import functools
 import types
 from collections.abc import Callable, Iterator
@@ -278,6 +279,30 @@ def _hasattr(frame: Frame, positional: Arguments, keyword: Keywords, span: Span)
     return Known(has_attribute(frame, positional[0][0], name, span))
 
 
+def _replace(frame: Frame, positional: Arguments, keyword: Keywords, span: Span) -> Item:
+    """``dataclasses.replace(owner, name=value)``: a new object, made by the class of ``owner``."""
+    _expect("dataclasses.replace", positional, {}, span, 1, 1)
+    owner, place = positional[0]
+    held = owner.cls if isinstance(owner, v.Instance) else None
+    if isinstance(owner, Known) and not isinstance(owner.value, type):
+        held = type(owner.value)
+    if held is None or not dataclasses.is_dataclass(held):
+        refuse(
+            FeTypeError, "replace() takes an object of a dataclass", place, got=v.describe(owner)
+        )
+    given = dict(keyword)
+    for field in dataclasses.fields(held):
+        if field.init:
+            if field.name not in given:
+                given[field.name] = (attribute(frame, owner, field.name, span), span)
+        elif field.name in given:
+            refuse(
+                FeValueError, f"'{field.name}' is a field that __init__ does not take",
+                given[field.name][1],
+            )  # fmt: skip
+    return frame.call(attribute(frame, owner, "__class__", span), [], given, span)
+
+
 def _attribute_name(frame: Frame, argument: Argument) -> str:
     name = frame.python(*argument, "the name of an attribute")
     if not isinstance(name, str):
@@ -314,6 +339,7 @@ _HANDLERS: dict[Any, Callable[[Frame, Arguments, Keywords, Span], Item | None]] 
     all: _quantifier(False),
     any: _quantifier(True),
     bool: _bool,
+    dataclasses.replace: _replace,
     callable: _callable,
     divmod: _divmod,
     filter: _filter,

@@ -51,11 +51,11 @@ def iterate(frame: Frame, item: Item, span: Span) -> Iterator[Item] | None:
         check_change(frame, item, span)  # it is used up
         return item.source
     if isinstance(item, Sequence):
-        return iter(item.items)
+        return _read(iter(item.items), span)
     if isinstance(item, Mapping | v.Set):
         return _draw(map(Known, item.items), span)
     if isinstance(item, View):
-        return _draw(map(_SHOWN[item.name], item.owner.items.items()), span)
+        return _draw(_read(map(_SHOWN[item.name], item.owner.items.items()), span), span)
     if isinstance(item, Known) and isinstance(item.value, _KNOWN):
         return iter(parts_of(item, _known(frame, item, span)))  # nothing may change them
     made = call_special_method(frame, item, "__iter__", [], span)
@@ -102,6 +102,12 @@ def read_outline(frame: Frame, item: Known, span: Span) -> Any:
                 frame.use(frame.step(item, ("outline", None), span), span)
                 return value
     return frame.use(item, span)
+
+
+def _read(source: Iterator[Item], span: Span) -> Iterator[Item]:
+    """The items of a list, which are read when they are drawn."""
+    for item in source:
+        yield item.settle(span) if isinstance(item, v.Deferred) else item
 
 
 _SHOWN: dict[str, Callable[[tuple[object, Item]], Item]] = {
@@ -177,11 +183,12 @@ def _rows(source: Iterator[tuple[Item, ...]], span: Span) -> Iterator[Item]:
 def _backward(frame: Frame, item: Item, span: Span) -> Iterator[Item] | None:
     """``reversed(item)``; None where Python has none."""
     if isinstance(item, Sequence):
-        return reversed(item.items)
+        return _read(reversed(item.items), span)
     if isinstance(item, Mapping):
         return _draw(map(Known, reversed(item.items)), span)
     if isinstance(item, View):
-        return _draw(map(_SHOWN[item.name], reversed(item.owner.items.items())), span)
+        shown = map(_SHOWN[item.name], reversed(item.owner.items.items()))
+        return _draw(_read(shown, span), span)
     if isinstance(item, Known) and not isinstance(item.value, set | frozenset):
         return reversed(parts_of(item, _known(frame, item, span)))
     return None

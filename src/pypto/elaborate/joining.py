@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+from typing import Literal
+
 from pypto.elaborate import values as v
 from pypto.elaborate.blocks import Block
 from pypto.elaborate.builder import Builder
 from pypto.elaborate.diagnostics import refuse
 from pypto.elaborate.mutation import parts_of
 from pypto.elaborate.scalars import as_number, number
-from pypto.elaborate.values import Deferred, Item, Known, Part, Scalar, Sequence
+from pypto.elaborate.structures import differ, is_mutable, is_structure, places, words
+from pypto.elaborate.values import Deferred, Item, Known, Part, Scalar
 from pypto.error import FeValueError, Span
 from pypto.ir.dtype import DataType
 from pypto.ir.expr import Expr, Kind, apply
@@ -17,6 +20,7 @@ from pypto.ir.tensor import Buffer, Value
 __all__ = [
     "as_kind",
     "common_kind",
+    "identifier_of",
     "in_words",
     "is_partial",
     "refuse_partial",
@@ -24,6 +28,7 @@ __all__ = [
     "same",
     "sees",
     "settled",
+    "way",
 ]
 
 _ORDER: tuple[Kind, ...] = ("bool", "int", "float")
@@ -67,9 +72,37 @@ def same(a: Item | None, b: Item | None) -> bool:
         return a.expr == b.expr
     if isinstance(a, Part) and isinstance(b, Part):
         return (a.buffer, a.region, a.axes, a.type) == (b.buffer, b.region, b.axes, b.type)
-    if isinstance(a, Sequence) and isinstance(b, Sequence) and not (a.mutable or b.mutable):
-        return len(a.items) == len(b.items) and all(map(same, a.items, b.items))
+    if is_structure(a) and is_structure(b) and not (is_mutable(a) or is_mutable(b) or differ(a, b)):
+        other = places(b)
+        return all(same(one, other[key]) for key, one in places(a).items())
     return False
+
+
+Way = Literal["number", "tensor", "structure", "object"]
+
+
+def way(*sides: Item | None) -> Way | None:
+    """How values of two ways to one place become one, None: not at all.
+
+    Numbers become one number, tensors of one type one tensor, structures of the same places one
+    structure; a side that has no value (None) does not count, and anything else must be alone.
+    """
+    items = [settled(item) for item in sides if item is not None]
+    if all(v.is_tensor(item) for item in items):
+        return "tensor"
+    structures = [item for item in items if is_structure(item)]
+    if len(structures) == len(items):
+        return None if any(differ(structures[0], one) for one in structures) else "structure"
+    if all(item is not None and number(item) is not None for item in items):
+        return "number"
+    return "object" if len(items) == 1 else None
+
+
+def identifier_of(label: str) -> str:
+    """A name for the variable or local tensor of what the text calls ``label``."""
+    letters = [letter if letter.isalnum() else "_" for letter in label]
+    name = "_".join(part for part in "".join(letters).split("_") if part)
+    return name if name and name.isidentifier() else "item"
 
 
 def sees(builder: Builder, item: Item, block: Block) -> bool:
@@ -138,6 +171,8 @@ def remedy(give: str, name: str | None, a: Item | None, b: Item | None) -> str |
 def in_words(item: Item | None) -> str:
     """What kind of thing ``item`` is, for messages: the values of numbers do not matter there."""
     item = settled(item)
+    if is_structure(item):
+        return words(item)
     expr = number(item) if item is not None else None
     if expr is not None:
         return {"bool": "a truth value", "int": "an int", "float": "a float"}[expr.kind]

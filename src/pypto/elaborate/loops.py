@@ -207,8 +207,8 @@ class _Run:
         runs = runs_once(builder.ranges, loop.start, loop.stop, loop.step)
         carrier = Carrier(frame, draft, frame.context.loops, runs)
         with loop_flags(frame):
-            with objects_held(frame), builder.inside(inner):
-                carrier.start(self.assigned)
+            with objects_held(frame, frame.context.loops) as held, builder.inside(inner):
+                carrier.start(self.assigned, held)
                 try:
                     self._iteration(index, part.factor)
                 except ExitSignal as signal:

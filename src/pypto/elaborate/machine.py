@@ -22,6 +22,7 @@ from pypto.elaborate.builder import Builder
 from pypto.elaborate.captures import CapturedRead, Path, Unreadable
 from pypto.elaborate.diagnostics import Collector, NeedValue, OverLimit, Poisoned, refuse
 from pypto.elaborate.digests import Undigestible, digest
+from pypto.elaborate.heap import Held, Kin
 from pypto.elaborate.names import normal
 from pypto.elaborate.parse import ParsedFunction
 from pypto.elaborate.values import Item, Known, Scalar
@@ -94,7 +95,8 @@ class Context:
     axes: dict[str, Symbol] = field(default_factory=dict)  # named dynamic axes
     steps: int = 0  # iterations of unrolled loops, calls of functions, run-time regions
     active: dict[object, list[Path]] = field(default_factory=dict)  # calls: function -> origins
-    fixed: list[dict[int, Item]] = field(default_factory=list)  # see `mutation`, by region
+    held: list[Held] = field(default_factory=list)  # the run-time regions being read
+    kin: Kin = field(default_factory=Kin)
     nonlocals: dict[types.FunctionType, frozenset[str]] = field(default_factory=dict)
     targets: dict[object, tuple[Target, ...]] = field(default_factory=dict)  # what nodes assign
     regions: list[Frame] = field(default_factory=list)  # whose run-time regions are being read
@@ -215,6 +217,8 @@ class Frame:
         if handler is None:
             raise Poisoned  # refused syntax, reported before anything was evaluated
         item = handler(self, node)
+        if isinstance(item, v.Deferred):
+            item = item.settle(self.span(node))
         if item is v.POISON:
             raise Poisoned
         if isinstance(item, Known) and type(item.value) is SymbolicScalar:
@@ -242,6 +246,8 @@ class Frame:
 
         Raises NeedValue when values of scalar parameters would give it, a PyptoError otherwise.
         """
+        if isinstance(item, v.Deferred):
+            item = item.settle(span)
         if isinstance(item, Known):
             return self.use(item, span)
         if isinstance(item, Scalar):

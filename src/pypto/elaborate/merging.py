@@ -1,63 +1,109 @@
 """What names and values are behind a run-time branch, of what its two sides give them.
 
 A value is merged where it is read behind the branch. Numbers become one variable; tensors of one
-dtype and shape go through a local tensor that both sides store; other things must be the same.
+dtype and shape go through a local tensor that both sides store; lists, dicts and objects with the
+same places are merged place by place; other things must be the same.
+
+An object that stood there before the branch stays itself: what it holds is merged.
 """
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import NoReturn
 
 from pypto.elaborate import values as v
-from pypto.elaborate.blocks import OpenIf, behind
-from pypto.elaborate.conditions import negated
-from pypto.elaborate.diagnostics import refuse
 from pypto.elaborate.exits import (
     BREAK,
     CONTINUE,
     RETURN,
     VALUE,
 )
+from pypto.elaborate.heap import Change
 from pypto.elaborate.joining import (
-    as_kind,
-    common_kind,
-    in_words,
     is_partial,
-    remedy,
     same,
-    sees,
     settled,
+    way,
 )
-from pypto.elaborate.machine import Frame
-from pypto.elaborate.scalars import number
-from pypto.elaborate.values import Deferred, Item, Known, Scalar, Sequence
-from pypto.error import FeTypeError, FeValueError, Span
-from pypto.ir.expr import Expr, Kind, const
-from pypto.ir.tensor import Merge, TensorType
+from pypto.elaborate.merged import Sides
+from pypto.elaborate.structures import (
+    Structure,
+    fill,
+    is_structure,
+    like,
+    place,
+    places,
+    resolved,
+)
+from pypto.elaborate.values import POISON, Deferred, Instance, Item, Known
+from pypto.error import Span
 
-__all__ = ["HIDDEN", "Branch"]
+__all__ = ["HIDDEN", "Branch", "Side"]
 
-_ZERO: dict[Kind, Expr] = {"bool": const(False), "int": const(0), "float": const(0.0)}
 HIDDEN = (BREAK, CONTINUE, RETURN)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Branch:
-    """One branch and its place, for messages."""
+class Side:
+    """What one side of a branch leaves: names, and the objects that it has changed.
 
-    frame: Frame
-    draft: OpenIf
-    rest: bool = False  # whether it parts what is reached from where control has left before
-    leaves: list[bool] = field(default_factory=list)  # whether control never gets to a side's end
+    ``existed``: the objects that it found.
+    """
 
-    def sees(self, item: Item) -> bool:
-        """Whether ``item`` means the same behind the branch as inside."""
-        return sees(self.frame.context.builder, item, self.draft.around)
+    names: dict[str, Item]
+    changes: dict[int, Change] = field(default_factory=dict)
+    existed: Mapping[int, tuple[Item, str]] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Branch(Sides):
+    """One branch: what its names and objects have behind it."""
+
+    sides: list[Side] = field(default_factory=list)
+    changed: dict[int, Change] = field(default_factory=dict)  # by some side
+    made: dict[tuple[int, int], Structure] = field(default_factory=dict)  # of two structures
 
     # --- names ---
 
-    def merge(self, then: dict[str, Item], other: dict[str, Item] | None) -> dict[str, Item]:
+    def end(self, *sides: Side) -> None:
+        """Give names and objects what they have behind the branch; of one side: it alone runs."""
+        self.sides.extend(sides)
+        self._merge_objects(*sides)
+        names = [side.names for side in sides]
+        merged = self._merge(names[0], names[1] if len(names) > 1 else None)
+        self.frame.locals.clear()
+        self.frame.locals.update(merged)
+
+    def _merge_objects(self, then: Side, other: Side | None = None) -> None:
+        """Let the objects that stood there before hold what the sides leave in them."""
+        changes = {**(other.changes if other else {}), **then.changes}
+        self.changed.update(changes)
+        merged: list[tuple[Structure, dict[object, Item]]] = []
+        for change in changes.values():
+            item, label = change.item, change.label
+            a = self.contents(then, item)
+            if other is None:
+                merged.append((item, {key: self.only(place(label, item, key), one)
+                                      for key, one in a.items()}))  # fmt: skip
+                continue
+            b = self.contents(other, item)
+            if not isinstance(item, Instance) and [*a] != [*b]:
+                fill(item, dict.fromkeys(a if len(a) > len(b) else b, POISON))
+                self._refuse_places(label, item, a, b, change.span)
+            merged.append((item, {
+                key: self.place(place(label, item, key), a.get(key), b.get(key))
+                for key in dict.fromkeys((*a, *b))
+            }))  # fmt: skip
+        for item, contents in merged:
+            fill(item, contents)
+
+    def place(self, label: str, a: Item | None, b: Item | None) -> Item:
+        """What a place has behind the branch that has ``a`` and ``b`` at the ends of the sides."""
+        kept = settled(a) if same(a, b) else None
+        return self.deferred(label, a, b) if kept is None else kept
+
+    def _merge(self, then: dict[str, Item], other: dict[str, Item] | None) -> dict[str, Item]:
         """The names behind the branch; without ``other`` only ``then`` ever runs."""
         found: dict[str, Item] = {}
         if other is None:
@@ -81,19 +127,89 @@ class Branch:
     def only(self, name: str, item: Item) -> Item:
         """The value behind the branch of a name that has ``item`` on the side that runs."""
         if isinstance(item, Deferred):
-            return Deferred(lambda span: self.kept(name, item.settle(span), span))
+            if item.found is not None:
+                return self.only(name, item.found)
+            inner = resolved(item)
+            inner = self._only(name, inner) if is_structure(inner) else None
+            return Deferred(lambda span: self.kept(name, item.settle(span), span), inner=inner)
+        if is_structure(item):
+            return self._only(name, item)
         if self.sees(item):
             return item
         return Deferred(lambda span: self.kept(name, item, span))
 
+    def _only(self, name: str, item: Structure) -> Item:
+        if self.existed(item) or self.sees(item):
+            return item
+        return self.structure(name, *self._sided(item)) or item
+
+    def contents(self, side: Side, item: Structure) -> dict[object, Item]:
+        """What ``item`` holds at the end of ``side``."""
+        if id(item) in side.changes:
+            return side.changes[id(item)].after
+        change = self.changed.get(id(item))
+        return places(item) if change is None else change.before
+
+    def _sided(self, item: Item) -> tuple[Item | None, Item | None]:
+        return (None, item) if self.leaves[0] else (item, None)
+
     def kept(self, name: str, item: Item, span: Span) -> Item:
+        if is_structure(item):
+            return self._only(name, item)
         if self.sees(item):
             return item
-        then, other = (None, item) if self.leaves[0] else (item, None)
-        return self.named(name, then, other, span)
+        return self.named(name, *self._sided(item), span)
 
     def deferred(self, name: str, then: Item | None, other: Item | None) -> Deferred:
-        return Deferred(lambda span: self.named(name, then, other, span))
+        inner = self.structure(name, then, other)
+        return Deferred(lambda span: self.named(name, then, other, span), inner=inner)
+
+    # --- structures ---
+
+    def existed(self, item: Item) -> bool:
+        """Whether ``item`` stood there before the branch."""
+        return any(id(item) in side.existed for side in self.sides)
+
+    def structure(self, label: str, then: Item | None, other: Item | None) -> Structure | None:
+        """The structure that holds, place by place, what those of the two sides do; None: there is
+        none. What it holds is merged where it is read."""
+        a, b = resolved(then), resolved(other)
+        some = a if a is not None else b
+        if not is_structure(some) or way(a, b) != "structure":
+            return None
+        if a is b or (None in (a, b) and self.existed(some)):
+            return some
+        known = self.made.get((id(a), id(b)))
+        if known is not None:
+            return known
+        contents = [
+            self.contents(side, item) if is_structure(item) else {}
+            for side, item in zip(self._both(), (a, b), strict=True)
+        ]
+        label = label.strip("<>")
+        made = like(some, {
+            key: self._part(place(label, some, key), *(one.get(key) for one in contents))
+            for key in places(some)
+        })  # fmt: skip
+        self.made[id(a), id(b)] = made
+        sources = [item for item in (a, b) if is_structure(item)]
+        self.frame.context.kin.join(made, label, self.draft.span, *sources)
+        return made
+
+    def _both(self) -> list[Side]:
+        return [*self.sides, Side({})][:2]
+
+    def _part(self, label: str, then: Item | None, other: Item | None) -> Item:
+        if same(then, other):
+            return settled(then) or POISON
+
+        def read(span: Span) -> Item:
+            joined = self.join(label, then, other, span)
+            if joined is None:
+                self.refuse_types(label, settled(then), settled(other), span)
+            return joined
+
+        return Deferred(read, inner=self.structure(label, then, other))
 
     def named(self, name: str, then: Item | None, other: Item | None, span: Span) -> Item:
         """The value of ``name`` behind the branch, read at ``span``."""
@@ -116,173 +232,14 @@ class Branch:
             return then
         if isinstance(then, v.Poison) or isinstance(other, v.Poison):
             return v.POISON
-        some = then if then is not None else other
-        if some is not None and number(some) is not None:
+        how = way(then, other)
+        if how == "number":
             return self._join_numbers(name, then, other, span)
-        if v.is_tensor(some):
+        if how == "tensor":
             return self._join_tensors(name, then, other, span)
-        if isinstance(some, Sequence) and not some.mutable:
-            return self._join_tuples(name, then, other, span)
-        if then is not None and other is not None:
-            return None
-        if some is not None and not self.sees(some):
+        if how == "structure":
+            return self.structure(name, then, other)
+        some = then if then is not None else other
+        if how == "object" and some is not None and not self.sees(some):
             self._refuse_contents(name, some, span)
-        return some
-
-    def _number(self, item: Item | None, span: Span) -> Expr | None:
-        if isinstance(item, Known):
-            self.frame.use(item, span)
-        return None if item is None else number(item)
-
-    def _join_numbers(
-        self, name: str, then: Item | None, other: Item | None, span: Span
-    ) -> Item | None:
-        a, b = self._number(then, span), self._number(other, span)
-        if (a is None and then is not None) or (b is None and other is not None):
-            return None
-        some = a if a is not None else b
-        assert some is not None
-        a = _ZERO[some.kind] if a is None else a
-        b = _ZERO[some.kind] if b is None else b
-        return Scalar(self._merged(name, a, b, span))
-
-    def _merged(self, name: str, a: Expr, b: Expr, span: Span) -> Expr:
-        """The number that the two sides merge."""
-        if (a, b) == (const(True), const(False)):
-            return self.draft.condition
-        if (a, b) == (const(False), const(True)):
-            return negated(self.draft.condition)
-        for merge in self.draft.merges:
-            if (merge.then, merge.other) == (a, b):
-                return merge.result
-        kind, draft = common_kind(a, b), self.draft
-        what = f"'{name}' as the sides of a branch set it,"
-        builder = self.frame.context.builder
-        result = builder.variable(name, kind, draft.around, what, draft.span)
-        draft.merges.append(Merge(result, as_kind(a, kind), as_kind(b, kind)))
-        return result
-
-    def _join_tensors(
-        self, name: str, then: Item | None, other: Item | None, span: Span
-    ) -> Item | None:
-        sides = [item for item in (then, other) if item is not None]
-        tensors = [item for item in sides if v.is_tensor(item)]
-        some, draft, builder = tensors[0].type, self.draft, self.frame.context.builder
-        if len(tensors) != len(sides):
-            return None
-        for tensor in tensors:
-            if not all(map(draft.around.sees, tensor.type.shape)):
-                self._refuse_inner_size(name, tensor, span)
-        what = f"the sides of the branch give '{name}' tensors of different sizes"
-        # Behind the branch it has the sizes of the first side; those of the other are the same
-        # wherever that one runs.
-        if not builder.make_equal(some, tensors[-1].type, what, draft.span, draft.other):
-            return None
-        whole = TensorType(some.dtype, some.shape)
-        buffer = builder.local(name, whole, span, draft.around)
-        sizes = [
-            self._join_sizes(f"{name}_size", then, other, axis, span) for axis in range(some.rank)
-        ]
-        for block, item in ((draft.then, then), (draft.other, other)):
-            if v.is_tensor(item) and not builder.holds_nothing(item):
-                block.body += builder.copied(item, buffer, span)
-        valid = tuple(sizes)
-        type = TensorType(some.dtype, some.shape, None if valid == some.shape else valid)
-        value, load = builder.read_back(buffer, type, name, span, block=draft.around)
-        behind(draft, [load])
-        for item in tensors:
-            builder.copies.note(value, item, draft.closed)
-        return value
-
-    def _join_sizes(
-        self, name: str, then: Item | None, other: Item | None, axis: int, span: Span
-    ) -> Expr:
-        a = then.type.sizes[axis] if v.is_tensor(then) else None
-        b = other.type.sizes[axis] if v.is_tensor(other) else None
-        a, b = (b if a is None else a), (a if b is None else b)
-        assert a is not None and b is not None
-        whole = [item.type for item in (then, other) if v.is_tensor(item)]
-        if all(type.sizes[axis] == type.shape[axis] for type in whole):
-            return whole[0].shape[axis]
-        if a == b and self.draft.around.sees(a):
-            return a
-        # A side without a tensor may not know the other's size: nothing of it is ever read there.
-        sides = zip((then, other), (a, b), strict=True)
-        a, b = (const(0) if item is None else size for item, size in sides)
-        return self._merged(name, a, b, span)
-
-    def _join_tuples(
-        self, name: str, then: Item | None, other: Item | None, span: Span
-    ) -> Item | None:
-        sides = [item for item in (then, other) if item is not None]
-        tuples = [item for item in sides if isinstance(item, Sequence) and not item.mutable]
-        if len(tuples) != len(sides) or len({len(item.items) for item in tuples}) != 1:
-            return None
-        nothing: list[Item | None] = [None] * len(tuples[0].items)
-        parts = [
-            self.join(name, a, b, span)
-            for a, b in zip(
-                then.items if isinstance(then, Sequence) else nothing,
-                other.items if isinstance(other, Sequence) else nothing,
-                strict=True,
-            )
-        ]
-        found = [part for part in parts if part is not None]
-        return Sequence(found, False) if len(found) == len(parts) else None
-
-    # --- what cannot be merged ---
-
-    def _refuse_unset(self, name: str, in_then: bool, span: Span) -> NoReturn:
-        side = "where the condition holds" if in_then else "where the condition does not hold"
-        refuse(
-            FeValueError,
-            f"'{name}' may have no value here: the branch does not set it {side}",
-            span,
-            notes=(f"the branch is at {self.draft.span.location}",),
-            help=f"set '{name}' on both sides, or before the branch",
-        )
-
-    def _refuse_inner_size(self, name: str, item: Item, span: Span) -> NoReturn:
-        refuse(
-            FeTypeError,
-            f"the size of '{name}' is known only inside the branch",
-            span,
-            got=in_words(item),
-            notes=(f"the branch is at {self.draft.span.location}",),
-            help="write what is needed behind the branch into a local tensor of a fixed size",
-        )
-
-    def _refuse_contents(self, name: str, item: Item, span: Span) -> NoReturn:
-        refuse(
-            FeTypeError,
-            f"'{name}' holds what only a side of a run-time branch knows",
-            span,
-            got=v.describe(item),
-            notes=(f"the branch is at {self.draft.span.location}",),
-            help="make a tuple, or give the tensors and numbers in it names of their own",
-        )
-
-    def refuse_types(
-        self, name: str | None, then: Item | None, other: Item | None, span: Span
-    ) -> NoReturn:
-        """``name`` (None: an expression) cannot have the values of both sides."""
-        what, give = f"'{name}' has", f"give '{name}'"
-        first, second = "where the condition holds", "where not"
-        if self.rest:
-            first, second = "where control goes on", "where break, continue or return comes before"
-        if name is None:
-            what, give = "the expression has", "write"
-        elif name == VALUE:
-            what, give, name = "the function returns", "return", None
-            second = "where an earlier return ends it" if self.rest else second
-        place = f"the branch is at {self.draft.span.location}"
-        refuse(
-            FeTypeError,
-            f"{what} different kinds of values on the two sides of a run-time branch",
-            span,
-            expected="two numbers, two tensors of one dtype and shape, or one and the same object",
-            got=f"{in_words(then)} {first}, {in_words(other)} {second}",
-            notes=() if self.draft.span == span else (place,),
-            help=remedy(give, name, then, other)
-            or "use the value inside the branch, or make both sides of one kind",
-        )
+        return some if how == "object" else None

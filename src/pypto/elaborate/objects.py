@@ -183,7 +183,8 @@ def instance_attribute(frame: Frame, owner: Instance, name: str, span: Span) -> 
     """``owner.name`` of an object that the kernel made."""
     what = method_kind(owner.cls, None, name)
     if name in owner.fields and what != "property":
-        return owner.fields[name]
+        held = owner.fields[name]
+        return held.settle(span) if isinstance(held, v.Deferred) else held
     if name == "__class__":
         return owner.kind
     try:

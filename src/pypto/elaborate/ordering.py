@@ -6,7 +6,7 @@ from typing import Any
 
 from pypto.elaborate.diagnostics import refuse
 from pypto.elaborate.machine import Argument, Frame
-from pypto.elaborate.values import Item, Known
+from pypto.elaborate.values import Deferred, Item, Known
 from pypto.error import FeTypeError, Span
 
 __all__ = ["order_of"]
@@ -16,6 +16,7 @@ def order_of(
     frame: Frame, items: list[Item], keyword: dict[str, Argument], name: str, span: Span
 ) -> tuple[list[Any], bool]:
     """What ``items`` are compared by, and whether in reverse."""
+    items = [item.settle(span) if isinstance(item, Deferred) else item for item in items]
     reverse = False
     key: Item | None = None
     for option, (item, place) in keyword.items():

@@ -108,6 +108,8 @@ def text_of(
 ) -> list[str | Expr]:
     """What ``shown`` (``str`` or ``repr``) gives for ``item``; run-time numbers stay numbers, and
     tensors are their types and go to ``tensors`` (None: there is no text of one)."""
+    if isinstance(item, v.Deferred):
+        item = item.settle(span)
     if isinstance(item, v.Text):
         return [*item.parts]
     if isinstance(item, Scalar):
@@ -153,7 +155,8 @@ def _in_one_piece(frame: Frame, tensor: v.Tensor, span: Span) -> Part:
 
 def runs(item: Item) -> bool:
     """Whether ``item`` holds what is not known now."""
-    return is_tensor(item) or isinstance(item, Scalar | v.Text) or any(map(runs, parts_of(item)))
+    runs_itself = is_tensor(item) or isinstance(item, Scalar | v.Text | v.Deferred)
+    return runs_itself or any(map(runs, parts_of(item)))
 
 
 def _listed(

@@ -67,12 +67,13 @@ def element(frame: Frame, node: cst.Subscript, owner: Item, key: Any) -> Item:
         if isinstance(key, slice):
             return Sequence(found, owner.mutable, owner.shape)
         item: Item = found
-        return item
+        return item.settle(span) if isinstance(item, v.Deferred) else item
     if isinstance(owner, Mapping):
         python_call(hash, span, key)
         if key not in owner.items:
             refuse(FeValueError, f"KeyError: {key!r}", span)
-        return owner.items[key]
+        held = owner.items[key]
+        return held.settle(span) if isinstance(held, v.Deferred) else held
     if isinstance(owner, Known):
         return _element(frame, owner, key, span)
     listed = isinstance(owner, v.View | v.Cursor | v.Set)

@@ -113,12 +113,14 @@ class Deferred:
     """A value that a loop or branch gives its name only where the name is read.
 
     ``make`` returns it, or refuses at the place of the reading. ``partial``: where ``break`` or
-    ``continue`` has left a side of a branch, the name may have none.
+    ``continue`` has left a side of a branch, the name may have none. ``inner``: the list, dict or
+    object that it will be, which is there before it is read.
     """
 
     make: Callable[[Span], Item]
     found: Item | None = None
     partial: bool = False
+    inner: Item | None = None
 
     def settle(self, span: Span) -> Item:
         if self.found is None:
