@@ -184,6 +184,8 @@ def result_dtype(spec: OpSpec, dtypes: list[Any], bound: Mapping[str, Any]) -> A
         else item
         for name, item in bound.items()
     }
+    if spec.name in ("argmax", "argmin"):
+        return pypto.DT_INT32
     if spec.group in ("reduction",) or spec.name == "softmax":
         return dtypes[0]
     return spec.infer(OpCall(spec, args, _SPAN)).dtype
@@ -337,7 +339,7 @@ def _inherit(spec: OpSpec, bound: Mapping[str, Any], value: torch.Tensor) -> tor
         dim, keep = bound["dim"], bound["keepdim"]
         worst = e.sum(dim, keep) if spec.name == "sum" else e.amax(dim, keep)
         return worst.reshape(value.shape)
-    if spec.name == "prod":
+    if spec.name in ("prod", "argmax", "argmin"):
         some = (e != 0).double().amax(bound["dim"], bound["keepdim"]).reshape(value.shape)
         return torch.where(some > 0, torch.inf, 0.0)
     if spec.name == "softmax":

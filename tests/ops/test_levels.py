@@ -37,6 +37,16 @@ KERNELS = {
         "o[:] = pypto.sum(x * 3, -1)",
         (torch.ones(9, dtype=torch.int32), torch.ones(1, dtype=torch.int32)),
     ),
+    "middle_sum": (
+        "x: pypto.Tensor([D, D, 40], pypto.DT_FP32), o: pypto.Tensor([D, 40], pypto.DT_FP32)",
+        "o[:] = pypto.sum(x, 1)",
+        (torch.ones(3, 6, 40), torch.ones(3, 40)),
+    ),
+    "argmax": (
+        f"x: {F}, o: pypto.Tensor([D], pypto.DT_INT32)",
+        "o[:] = pypto.argmax(x, -1)",
+        (X, torch.ones(6, dtype=torch.int32)),
+    ),
     "stages": (
         f"x: {F}, o: pypto.Tensor([1], pypto.DT_FP32), p: {F}",
         "m = pypto.amax(x, -1)\n    o[:] = pypto.amax(m, -1)\n    p[:] = x * 2",
@@ -130,7 +140,7 @@ def test_emitted_text(name: str) -> None:
     # Fixed repeat counts and strides stay within 8 bits; the others are guarded.
     for step in re.findall(r"RepeatParams \w+\{([^}]*)\}", text):
         for field in (f.strip() for f in step.split(",")):
-            assert field == "next" or int(field) <= 255
+            assert field in ("next", "below") or int(field) <= 255
     if "next{" in text or "uint8_t next" in text:
         assert "<= 255" in text
 
@@ -140,6 +150,8 @@ def test_rows_of_a_step_fit_a_repeat_count() -> None:
         for stage in program_of(name).stages:
             for plan in stage.plans:
                 assert plan.rows_max <= 255
+                if plan.form == "columns":
+                    assert plan.cols_max is not None and plan.cols_max * 4 // 32 <= 255
 
 
 # --- the verifiers find what is wrong ---

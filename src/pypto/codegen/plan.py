@@ -248,6 +248,10 @@ class PlanWriter:
             operands = self._masked(instr, names, scalars, count)
         elif instr.form == "turn":
             return self._turn(instr, names, scratch, comment)
+        elif instr.form == "iota":
+            start = instr.attrs[0]
+            cpp = instr.dst.dtype.cpp
+            operands = [names[0], f"static_cast<{cpp}>({start})", count]
         elif instr.form == "gcd":
             operands = [*names, *scratch, instr.attrs[0], count]
         elif instr.form == "library":
@@ -460,6 +464,9 @@ class PlanWriter:
         blocks = (self.plan.prologue, phase.step)
         kept = (copy.local for block in blocks for copy in block.kept)
         if any(self._place(local).endswith("]") for local in kept):
+            return self.extents.position
+        made = (i for i in phase.step.body if isinstance(i, Instr) and i.form == "iota")
+        if any(instr.attrs[0] != "0" for instr in made):
             return self.extents.position
         return self.extents.amount
 

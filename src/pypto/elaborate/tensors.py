@@ -283,6 +283,7 @@ _FILLED = frozenset(
 
 _LOWEST = {
     "sum": 0, "prod": 1, "amax": float("-inf"), "amin": float("inf"),
+    "argmax": 0, "argmin": 0, "var": float("nan"),
 }  # fmt: skip
 
 

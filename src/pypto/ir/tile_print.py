@@ -154,6 +154,6 @@ def _copy(copy: Copy) -> str:
 
 def _instr(instr: Instr) -> str:
     operands = [_place(s) for s in instr.srcs] + [str(s) for s in instr.scalars]
-    operands += [a for a in instr.attrs if instr.form == "cast"]
+    operands += [a for a in instr.attrs if instr.form in ("cast", "iota")]
     text = f"{instr.name} {instr.extent.value} {_place(instr.dst)} <- {', '.join(operands)}"
     return f"{text}  @{instr.span.relative}"

@@ -103,7 +103,7 @@ def _result(spec: OpSpec, dtype: DataType) -> DataType:
     booleans = ("comparison", "logical", "predicate")
     if spec.group in booleans:
         return DataType.DT_BOOL
-    return DataType.DT_INT32 if spec.name == "cast" else dtype
+    return DataType.DT_INT32 if spec.name in ("cast", "argmax", "argmin") else dtype
 
 
 def _example(group: str, specs: list[OpSpec]) -> str:

@@ -46,7 +46,10 @@ BITWISE = frozenset({"bit_and", "bit_or", "bit_not"})  # of integers of any widt
 # another dtype of that width
 FREE = frozenset({"fill", "expand", "squeeze", "trail", "view"})
 SHAPING = REDUCE | {"expand", "squeeze", "trail"}  # a result of another shape
-PRIMITIVES = BINARY | SCALAR | SIGNED | UNARY | REDUCE | MASKS | SELECTS | BITWISE | LOOPED | FREE
+IOTA = frozenset({"iota"})  # the index along an axis, in FP32 or INT32
+PRIMITIVES = (
+    IOTA | BINARY | SCALAR | SIGNED | UNARY | REDUCE | MASKS | SELECTS | BITWISE | LOOPED | FREE
+)
 
 
 def exact_in(dtype: DataType, value: float) -> bool:
@@ -173,6 +176,15 @@ class Lowering:
         if as_int(shape[axis]) == 1:
             return value
         return self.emit(op, value, shape=(*shape[:axis], const(1), *shape[axis + 1 :]), axis=axis)
+
+    def iota(self, like: Value, axis: int, dtype: DataType) -> Value:
+        """The index of each element of ``like`` along ``axis``; the other axes have size 1."""
+        ones = (const(1),) * like.type.rank
+        shape, held = (
+            (*ones[:axis], size[axis], *ones[axis + 1 :])
+            for size in (like.type.shape, _held(like.type))
+        )
+        return self.emit("iota", dtype=dtype, shape=shape, held=held, axis=axis)
 
     def squeeze(self, value: Value, axis: int) -> Value:
         """``value`` without ``axis``, of size 1; a tensor keeps one axis."""

@@ -12,7 +12,7 @@ from pypto.ops.lowering import BF16, F16, F32, Lowering
 from pypto.ops.shapes import axes, axis, broadcast
 from pypto.ops.spec import OpCall, OpParam, OpSpec
 
-__all__ = ["PARAMS", "SPECS", "dims_of", "infer_reduced", "not_empty", "reduced"]
+__all__ = ["PARAMS", "SPECS", "dims_of", "dropped", "infer_reduced", "not_empty", "reduced"]
 
 PARAMS = (OpParam("input", "tensor"), OpParam("dim", "dims"), OpParam("keepdim", "bool", False))
 

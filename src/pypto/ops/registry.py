@@ -17,10 +17,12 @@ from pypto.ops import (
     functions,
     gaussian,
     normalization,
+    positions,
     reduction,
     rounding,
     selection,
     trigonometry,
+    variance,
 )
 from pypto.ops.spec import REQUIRED, OpSpec
 
@@ -28,7 +30,7 @@ __all__ = ["Operation", "get", "method", "names", "operations", "operator"]
 
 _FAMILIES = (
     arithmetic, functions, rounding, exponential, trigonometry, gaussian, comparison, selection,
-    bits, division, activation, normalization, reduction,
+    bits, division, activation, normalization, reduction, positions, variance,
 )  # fmt: skip
 _SPECS: dict[str, OpSpec] = {spec.name: spec for family in _FAMILIES for spec in family.SPECS}
 

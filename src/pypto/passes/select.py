@@ -17,7 +17,7 @@ from pypto.ir.expr import Expr, apply, as_int, const
 from pypto.ir.sizes import Sizes
 from pypto.ir.tensor import Buffer, Compute, Load, Store, root
 from pypto.ir.tile import Copy, Form, Instr, Kind, Local, Slot
-from pypto.ops.lowering import BITWISE, MASKS, REDUCE, SELECTS
+from pypto.ops.lowering import BITWISE, IOTA, MASKS, REDUCE, SELECTS
 from pypto.passes.access import access_of
 from pypto.passes.draft import Draft, DraftBlock, DraftPhase
 from pypto.passes.space import Layout
@@ -241,6 +241,8 @@ class _Selector:
             self._reduce(node, statement, block)
         elif statement.op == "fill":
             self._fill(node, statement, block)
+        elif statement.op in IOTA:
+            self._iota(node, block)
         elif statement.op in ("expand", "squeeze", "trail"):
             self._expand(node, statement, block)
         elif statement.op in STRIDED:
@@ -355,6 +357,25 @@ class _Selector:
             extent = Kind.ONE_BLOCKS
             self.filled.add(local)
         block.instrs.append(Instr("fill", "Duplicate", local, (), extent, use.span, (scalar,)))
+
+    def _iota(self, node: Node, block: DraftBlock) -> None:
+        """The index along the only axis that the node has: from where the step begins."""
+        local = self._keep(node, self._new(node), block)
+        kind, span = local.kind, node.statement.span
+        if kind is Kind.ONE:
+            outer = [n for n, group in enumerate(self.layout.groups[:-2]) if group[0] in node.axes]
+            start = f"axis{outer[0]}" if outer else "0"
+            self.filled.add(local)
+            block.instrs.append(
+                Instr("iota", "Duplicate", local, (), Kind.ONE_BLOCKS, span, attrs=(start,))
+            )
+            return
+        walked = {
+            ("run", Kind.FULL): "begin", ("chunks", Kind.FULL): "col", ("rows", Kind.COL): "row",
+            ("columns", Kind.COL): "row", ("columns", Kind.ROW): "col",
+        }  # fmt: skip
+        start = walked.get((self.form, kind), "0")
+        block.instrs.append(Instr("iota", "CreateVecIndex", local, (), kind, span, attrs=(start,)))
 
     def _expand(self, node: Node, use: Compute, block: DraftBlock) -> None:
         (source,) = (o for o in node.operands if isinstance(o, Node))

@@ -86,7 +86,7 @@ class _Numbering:
     def _shortcut(self, statement: Compute) -> Value | None:
         """A value that equals the statement's: casting up what was rounded without loss, the mask
         of what was made of a mask."""
-        source = statement.args[0]
+        source = statement.args[0] if statement.args else None
         if not isinstance(source, Value):
             return None
         if statement.op == "compares" and statement.attr("mode") == "NE":

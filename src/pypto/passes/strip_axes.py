@@ -18,7 +18,7 @@ from pypto.ir.tensor import (
     Value,
     walk,
 )
-from pypto.ops.lowering import REDUCE, axis_of
+from pypto.ops.lowering import IOTA, REDUCE, axis_of
 
 __all__ = ["Axes", "Mixed"]
 
@@ -164,6 +164,8 @@ class Axes:
                 raise Mixed
 
     def _operands(self, use: Compute, axis: int | None) -> list[tuple[Value, int | None]]:
+        if use.op in IOTA and axis is not None:
+            raise Mixed  # strips begin at other indices
         found: list[tuple[Value, int | None]] = []
         rank = use.result.type.rank
         if axis is not None and not self.sizes.equal(use.result.type.sizes[axis], self.size):
