@@ -33,6 +33,13 @@ MISTAKES = [
     "o[:] = x * pypto.element(2.0, FP32)",
     "o[:] = x + np.float32(2)",
     "o[:] = pypto.conv(x, x)",
+    "o[:] = pypto.exp(x, h)",
+    "o[:] = pypto.cast(x, FP32, 'floor')",
+    "o[:] = pypto.maximum(1, 2)",
+    "o[:] = pypto.full([16, 64], 'a', FP32)",
+    "o[:] = x * x.dim()",
+    "t = pypto.Tensor([16, 64], FP32)",
+    "print(n, sep=1)",
     # what is stored
     "o[:, 0:1] = pypto.sum(x, -1)",
     "o[:] = x[:, 0:32]",

@@ -147,7 +147,7 @@ def _operation(
             FeNotImplementedError,
             f"the operator {symbol} on tensors is not available yet",
             span,
-            help=advice.available(),
+            help=advice.for_missing("matmul"),
         )
     names = [p.name for p in spec.params]
     arguments = dict(zip(names, zip(operands, spans, strict=True), strict=False))

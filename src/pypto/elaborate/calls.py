@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import enum
 import inspect
 import types
 from dataclasses import replace
@@ -30,6 +31,7 @@ from pypto.error import FeTypeError, PyptoError, Span
 from pypto.ir.dtype import DataType
 from pypto.ir.expr import as_int
 from pypto.language import builtin
+from pypto.language.annotation import Tensor as TensorClass
 from pypto.language.builtin import Builtin, bytes_of, ceildiv
 from pypto.language.element import Element
 from pypto.language.elsewhere import Elsewhere
@@ -51,6 +53,14 @@ def evaluate_call(frame: Frame, node: cst.Call) -> Item:
         refuse(
             FeTypeError, f"'{frame.span(node.func).text()}' cannot be called", span,
             expected="a function", got=v.describe(callee),
+        )  # fmt: skip
+    value = callee.value if isinstance(callee, Known) else callee
+    plain = isinstance(value, int | float | str | tuple | None) and not isinstance(value, enum.Enum)
+    if plain:
+        refuse(
+            FeTypeError, f"'{frame.span(node.func).text()}' cannot be called", span,
+            expected="a function", got=v.describe(callee),
+            help="it is a value: leave the parentheses out" if not node.args else None,
         )  # fmt: skip
     return call_value(frame, callee, positional, keyword, span, frame.name_for(node))
 
@@ -284,7 +294,9 @@ def _refuse_call(callee: Known, span: Span) -> NoReturn:
             FeTypeError,
             f"a kernel cannot call pypto.{value.__name__}",
             span,
-            help="call it outside the kernel",
+            help="make a local tensor with pypto.tensor(shape, dtype)"
+            if value is TensorClass
+            else "call it outside the kernel",
         )
     if not callable(value):
         refuse(

@@ -139,6 +139,11 @@ def filled_tensor(
         value = given["fill_value"][0]
         if isinstance(value, Known) and isinstance(value.value, Element):
             value = Known(value.value.value)
+        if number(value) is None and not isinstance(value, v.Tensor | v.Poison):
+            refuse(
+                FeTypeError, "full: 'fill_value' must be a number", given["fill_value"][1],
+                expected="a number", got=v.describe(value), help=function.usage,
+            )  # fmt: skip
     else:
         given = bind_builtin(function, [], keyword, span, (), ("dtype", "size"))
         sizes: Argument = (Sequence([item for item, _ in positional], False), span)

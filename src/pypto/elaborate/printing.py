@@ -67,7 +67,10 @@ def print_values(
             )  # fmt: skip
         value = frame.python(item, place, f"'{key}' of print")
         if value is not None and not isinstance(value, str):
-            refuse(FeTypeError, f"'{key}' of print is a string", place)
+            refuse(
+                FeTypeError, f"'{key}' of print is a string", place,
+                expected="a string or None", got=v.describe(Known(value)),
+            )  # fmt: skip
         options[key] = options[key] if value is None else value
     parts: list[str | Expr] = []
     tensors: list[Part] = []

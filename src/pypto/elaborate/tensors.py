@@ -404,8 +404,11 @@ def _convert(frame: Frame, spec: OpSpec, param: OpParam, item: Item, span: Span)
             if not variables_of(expr) and all(symbol.axis is None for symbol in symbols):
                 frame.need(item, span, what)
         return _in_range(what, as_number(expr), item, span)
-    value = frame.python(item, span, what)
     check, wanted = _CHECKS[param.kind]
+    if isinstance(item, v.Tensor):
+        wanted = f"a pypto.{param.type.__name__}" if param.type is not None else wanted
+        _refuse_kind(f"{what} is no place for a tensor", wanted, item, span, spec, param)
+    value = frame.python(item, span, what)
     if param.kind == "enum" and param.type is not None:
         wanted = f"a pypto.{param.type.__name__}"
         if isinstance(value, param.type):

@@ -24,7 +24,10 @@ Lower = Callable[[Lowering, Compute], Value]
 def _infer_binary(call: OpCall) -> TensorType:
     first, second = call.spec.params[0].name, call.spec.params[1].name
     if not call.tensors():
-        call.fail(FeTypeError, f"{call.spec.name} needs at least one tensor", arg=first)
+        call.fail(
+            FeTypeError, f"{call.spec.name} needs at least one tensor", arg=first,
+            help="numbers alone are calculated with Python's operators",
+        )  # fmt: skip
     for name, tensor in call.tensors():
         call.check_dtype(name)
         scalar_fits(call, tensor, second if name == first else first)

@@ -75,7 +75,10 @@ _WIDTH = 16
 
 def _infer_shift(call: OpCall) -> TensorType:
     if not call.tensors():
-        call.fail(FeTypeError, f"{call.spec.name} needs at least one tensor", arg="input")
+        call.fail(
+            FeTypeError, f"{call.spec.name} needs at least one tensor", arg="input",
+            help="numbers alone are calculated with Python's operators",
+        )  # fmt: skip
     for name, tensor in call.tensors():
         call.check_dtype(name)
         scalar_fits(call, tensor, "other" if name == "input" else "input")

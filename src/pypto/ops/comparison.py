@@ -36,7 +36,10 @@ def infer_boolean(call: OpCall) -> TensorType:
 
 def _infer_compare(call: OpCall) -> TensorType:
     if not call.tensors():
-        call.fail(FeTypeError, f"{call.spec.name} needs at least one tensor", arg="input")
+        call.fail(
+            FeTypeError, f"{call.spec.name} needs at least one tensor", arg="input",
+            help="numbers alone are calculated with Python's operators",
+        )  # fmt: skip
     for name, tensor in call.tensors():
         call.check_dtype(name)
         scalar_fits(call, tensor, "other" if name == "input" else "input")

@@ -26,7 +26,10 @@ _DIGITS = 4  # of 11 bits each
 
 def _infer(call: OpCall) -> TensorType:
     if not call.tensors():
-        call.fail(FeTypeError, f"{call.spec.name} needs at least one tensor", arg="input")
+        call.fail(
+            FeTypeError, f"{call.spec.name} needs at least one tensor", arg="input",
+            help="numbers alone are calculated with Python's operators",
+        )  # fmt: skip
     for name, tensor in call.tensors():
         call.check_dtype(name)
         scalar_fits(call, tensor, "other" if name == "input" else "input")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import enum
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Literal, NoReturn
@@ -30,6 +31,13 @@ _OTHER_NAMES = {"axis": "dim", "keepdims": "keepdim", "a": "input", "x": "input"
 _QUOTED = 40  # characters of source text that a message repeats
 
 ParamKind = Literal["tensor", "operand", "int", "bool", "dtype", "enum", "dims"]
+
+
+def _shown(default: object) -> str:
+    """A default as a person writes it."""
+    if isinstance(default, enum.Enum):
+        return f"pypto.{type(default).__name__}.{default.name}"
+    return str(default)
 
 
 @dataclass(frozen=True, slots=True)
@@ -185,7 +193,7 @@ class OpSpec:
     def usage(self) -> str:
         """The signature as a person writes it."""
         shown = (
-            p.name if isinstance(p.default, _Required) else f"{p.name}={p.default}"
+            p.name if isinstance(p.default, _Required) else f"{p.name}={_shown(p.default)}"
             for p in self.params
         )
         return f"pypto.{self.name}({', '.join(shown)})"
