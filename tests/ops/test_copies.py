@@ -90,18 +90,22 @@ def copy_three(a: T, b: T, c: T, a_: T, b_: T, c_: T):
     c_[:] = c
 
 
-@pypto.frontend.jit
-def spread(x: T([4, 1]), o: T([4, 8])):
-    o[:] = x
+EIGHTS = [d for d in DTYPES if d.bytes == 8]
 
 
-@pytest.mark.parametrize("dtype", [d for d in DTYPES if d.bytes == 8], ids=str)
-def test_eight_bytes_are_not_broadcast_along_the_last_axis(dtype: pypto.DataType) -> None:
-    kind = getattr(torch, str(dtype.torch_name))
-    with pytest.raises(pypto.error.DtypeError) as caught:
-        spread(torch.zeros(4, 1, dtype=kind), torch.zeros(4, 8, dtype=kind))
-    (diagnostic,) = caught.value.diagnostics
-    assert diagnostic.message == (
-        f"values of {dtype} are not broadcast along the last axis on this target"
-    )
-    assert diagnostic.help == "pass it in full: x.expand(...).contiguous()"
+@pytest.mark.parametrize(
+    ("have", "want"),
+    [((256, 1), (256, 40)), ((1,), (70,)), ((4, 1, 3), (4, 5, 3)), ((2, 1, 1), (2, 3, 7)),
+     ((3, 1), (3, 30_001)), ((0, 1), (0, 5))],
+)  # fmt: skip
+def test_broadcasts_of_eight_bytes(have: tuple[int, ...], want: tuple[int, ...]) -> None:
+    """In halves, gathered: no instruction repeats 8 bytes."""
+    assert len(EIGHTS) == 3
+    random = torch.Generator().manual_seed(5)
+    raw = torch.randint(0, 256, (*have, 8), dtype=torch.uint8, generator=random)
+    inputs = [raw.view(getattr(torch, str(d.torch_name))).reshape(have) for d in EIGHTS]
+    outputs = [torch.zeros(want, dtype=x.dtype) for x in inputs]
+    copy_three(*inputs, *outputs)
+    for given, copied in zip(inputs, outputs, strict=True):
+        bits = given.view(torch.int64), copied.view(torch.int64)
+        assert torch.equal(bits[1], bits[0].expand(want)), given.dtype

@@ -7,14 +7,14 @@ from pypto.codegen.views import HelperView
 from pypto.ir.dtype import DataType
 from pypto.ir.tile import Instr
 
-__all__ = ["helper_for"]
+__all__ = ["FILL_HALVES", "SPREAD_HALVES", "helper_for"]
 
 _SIGNS = {"Add": "+", "Sub": "-", "Mul": "*", "Div": "/"}
 _OPS = {"Sum": "Add", "Prod": "Mul"}  # what a reduction does with two elements
 _MACROS = {
     "with_col", "with_row", "with_one", "spread_col", "spread_row", "spread_one",
     "reduce", "accumulate", "accumulate_rows", "finish", "low_half", "flip_sign", "keep", "gcd",
-    "turn",
+    "turn", "fill_halves", "spread_halves",
 }  # fmt: skip
 
 
@@ -25,6 +25,8 @@ def helper_for(instr: Instr) -> HelperView | None:
     dtype = (instr.srcs[0] if instr.srcs else instr.dst).dtype
     op = instr.attrs[0] if instr.attrs and instr.form != "gcd" else ""
     form = instr.form
+    if form in ("fill_halves", "spread_halves"):
+        return FILL_HALVES if form == "fill_halves" else SPREAD_HALVES
     if form == "turn":
         return _turn(dtype)
     if form in ("reduce", "accumulate", "finish") and len(instr.attrs) > 1:
@@ -54,6 +56,18 @@ def _turn(dtype: DataType) -> HelperView:
         op="", sign="", type=cpp, lanes=256 // dtype.bytes, block=32 // dtype.bytes, swap=False,
         neutral="", accumulates=False, integer=not dtype.is_float,
     )  # fmt: skip
+
+
+def _of_halves(macro: str, name: str) -> HelperView:
+    """What works on the halves of elements of 8 bytes."""
+    return HelperView(
+        macro=macro, name=name, op="", sign="", type="int32_t", lanes=64, block=8, swap=False,
+        neutral="", accumulates=False, integer=True,
+    )  # fmt: skip
+
+
+FILL_HALVES = _of_halves("fill_halves", "FillHalves")
+SPREAD_HALVES = _of_halves("spread_halves", "SpreadHalves")
 
 
 def _neutral(op: str, dtype: DataType) -> str:

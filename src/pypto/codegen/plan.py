@@ -10,7 +10,7 @@ from pypto.codegen.arguments import Arguments
 from pypto.codegen.comments import source_line
 from pypto.codegen.device import Members, cpp_type
 from pypto.codegen.extents import Extents
-from pypto.codegen.helpers import helper_for
+from pypto.codegen.helpers import FILL_HALVES, SPREAD_HALVES, helper_for
 from pypto.codegen.names import Names
 from pypto.codegen.values import neutral
 from pypto.codegen.views import (
@@ -222,6 +222,10 @@ class PlanWriter:
             scalar_type = DataType.DT_INT32  # of the bits
         elif instr.form == "selects":
             scalar_type = instr.dst.dtype
+        elif instr.form in ("fill_bytes", "fill_halves"):
+            one = instr.dst.dtype.bytes == 1
+            scalar_type = DataType.DT_INT16 if one else DataType.DT_INT32
+            names = [f"{names[0]}.ReinterpretCast<{scalar_type.cpp}>()"]
         scalars = [self.scalars.scalar(s, scalar_type) for s in instr.scalars]
         count = self.extents.elements(instr.extent, instr.dst.dtype)
         self._help(instr)
@@ -239,6 +243,11 @@ class PlanWriter:
             operands = [*names, *scratch]
         elif instr.form == "neutral":
             operands = [names[0], neutral(instr.attrs[0], instr.dst.dtype), count]
+        elif instr.form == "fill_bytes":
+            half = str(-(-int(count) // 2)) if count.isdigit() else f"({count} + 1) / 2"
+            operands = [*names, *scalars, half]
+        elif instr.form == "spread_halves":
+            operands = self._halves(instr, names, scratch, count)
         elif instr.form == "brcb":
             groups = "1" if instr.extent is Kind.ONE else "static_cast<uint8_t>((rows + 7) / 8)"
             operands = [*names, groups]
@@ -282,8 +291,17 @@ class PlanWriter:
     def _help(self, instr: Instr) -> None:
         """Have the helper function of ``instr``, if it needs one."""
         helper = helper_for(instr)
+        if helper is SPREAD_HALVES:
+            self.shared.helpers.setdefault(FILL_HALVES)  # which it calls
         if helper is not None:
             self.shared.helpers.setdefault(helper)
+
+    def _halves(self, instr: Instr, names: list[str], scratch: list[str], count: str) -> list[str]:
+        """Operands of what repeats 8 bytes: one value for each row, or one in all."""
+        halves = [f"{name}.ReinterpretCast<int32_t>()" for name in (*names, *scratch)]
+        rows = instr.attrs[0] == Kind.COL.value
+        sizes = self.extents.dimensions(instr.extent) if rows else ("1", count, "0")
+        return [*halves, *sizes]
 
     def _turn(
         self, instr: Instr, names: list[str], scratch: list[str], comment: tuple[str, ...]

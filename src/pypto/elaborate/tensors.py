@@ -24,7 +24,7 @@ from pypto.error import (
     FeValueError,
     Span,
 )
-from pypto.ir.dtype import DataType
+from pypto.ir.dtype import DataType, stored_dtypes
 from pypto.ir.expr import Const, Expr, apply, const, symbols_of, variables_of
 from pypto.ir.tensor import Buffer, Operand, TensorType, Value, root
 from pypto.language import elsewhere
@@ -267,18 +267,16 @@ def _filled(frame: Frame, buffer: Buffer | v.Part, item: Item, span: Span) -> Va
         )  # fmt: skip
     if dtype.is_float:
         scalar_value = as_single(scalar_value)
+    elif dtype is DataType.DT_BOOL:
+        scalar_value = apply("select", apply("ne", scalar_value, 0), 1, 0)
     shape = tuple(const(1) for _ in buffer.type.shape)
     return frame.context.builder.compute(
         "fill", (scalar_value,), (), TensorType(dtype, shape), span, buffer.name
     )
 
 
-# What the Duplicate instruction writes; 8- and 64-bit types have none.
-_FILLED = frozenset(
-    {
-        DataType.DT_FP16, DataType.DT_BF16, DataType.DT_FP32, DataType.DT_INT16, DataType.DT_INT32,
-    }
-)  # fmt: skip
+# No instruction and no number of a kernel has the bits of a double.
+_FILLED = stored_dtypes - {DataType.DT_DOUBLE}
 
 
 _LOWEST = {

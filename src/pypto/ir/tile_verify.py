@@ -216,6 +216,11 @@ def _check_types(instr: Instr, target: Target) -> None:
         return
     if instr.form == "keep" and dtype.bytes not in (2, 4):
         _defect(f"{instr.name} takes dtypes of 2 and 4 bytes", instr.span)
+    if instr.form == "spread_halves" and dtype.bytes != 8:
+        _defect(f"{instr.name} takes dtypes of 8 bytes", instr.span)
+    if instr.form in ("fill_bytes", "fill_halves", "spread_halves"):
+        dtypes = {DataType.DT_INT32 if dtype.bytes == 8 else DataType.DT_INT16}
+        (dtype,) = dtypes  # of the pairs or halves
     if instr.form == "turn":
         _check_turn(instr, target)
         return
@@ -299,6 +304,10 @@ def _instructions(instr: Instr) -> list[str]:
         pairs = instr.attrs[1:] == ("pairs",)
         across = [_NAMES["GatherMask"], _PAIR[stem]] if pairs else [_WHOLE[stem]]
         return across if instr.attrs[1:] == ("direct",) else [*across, *pair]
+    if instr.form == "fill_halves":
+        return ["Duplicate"]
+    if instr.form == "spread_halves":
+        return ["Duplicate", "Gather"]
     if instr.form == "flip_sign":
         return ["ShiftRight", "Muls", "Add"]
     if instr.form == "keep":

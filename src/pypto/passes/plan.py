@@ -39,6 +39,7 @@ _COUNTED = frozenset(
     {
         "count", "cast", "library", "fill", "move", "low_half", "flip_sign", "compare", "compares",
         "select", "selects", "mask", "bits", "gcd", "turn", "iota",
+        "fill_bytes", "fill_halves",
     }
 )  # fmt: skip
 

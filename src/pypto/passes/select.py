@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from pypto.error import Diagnostic, DtypeError, Span
+from pypto.error import Span
 from pypto.ir.dtype import DataType
 from pypto.ir.expr import Expr, apply, as_int, const
 from pypto.ir.sizes import Sizes
@@ -69,20 +69,17 @@ def _turn(dst: Local, src: Local, span: Span) -> Instr:
     return Instr("turn", "Turn", dst, (src,), Kind.FULL, span, scratch=scratch, in_place=False)
 
 
-def _no_spread(dtype: DataType, span: Span) -> DtypeError:
-    return DtypeError(
-        [
-            Diagnostic(
-                DtypeError,
-                DtypeError.default_code,
-                f"values of {dtype} are not broadcast along the last axis on this target",
-                span,
-                expected="a dtype of 1, 2 or 4 bytes",
-                got=str(dtype),
-                help="pass it in full: x.expand(...).contiguous()",
-            )
-        ]
-    )
+def _filling(dst: Local, extent: Kind, scalar: Expr, span: Span) -> Instr:
+    """``dst`` full of ``scalar``. Duplicate takes 2 and 4 bytes: single bytes are written in pairs,
+    8 bytes in halves."""
+    form, name = "fill", "Duplicate"
+    scalars: tuple[Expr, ...] = (scalar,)
+    if dst.dtype.bytes == 1:
+        form, scalars = "fill_bytes", (apply("mul", apply("mod", scalar, 256), 257),)
+    elif dst.dtype.bytes == 8:
+        form, name = "fill_halves", "FillHalves"
+        scalars = (scalar, apply("floordiv", scalar, 1 << 32))
+    return Instr(form, name, dst, (), extent, span, scalars)
 
 
 class _Selector:
@@ -356,7 +353,7 @@ class _Selector:
         if local.kind is Kind.ONE:
             extent = Kind.ONE_BLOCKS
             self.filled.add(local)
-        block.instrs.append(Instr("fill", "Duplicate", local, (), extent, use.span, (scalar,)))
+        block.instrs.append(_filling(local, extent, scalar, use.span))
 
     def _iota(self, node: Node, block: DraftBlock) -> None:
         """The index along the only axis that the node has: from where the step begins."""
@@ -386,9 +383,7 @@ class _Selector:
         if isinstance(source.statement, Compute) and source.statement.op == "fill":
             scalar = source.statement.args[0]
             assert isinstance(scalar, Expr)
-            block.instrs.append(
-                Instr("fill", "Duplicate", local, (), local.kind, use.span, (scalar,))
-            )
+            block.instrs.append(_filling(local, local.kind, scalar, use.span))
             return
         self._spread(self.local(source), local, block, use.span)
 
@@ -401,7 +396,14 @@ class _Selector:
             self._spread_bytes(source, dst, block, span)
             return
         if source.dtype.bytes == 8:
-            raise _no_spread(source.dtype, span)
+            offsets = Local("offsets", DataType.DT_INT64, dst.kind)
+            block.instrs.append(
+                Instr(
+                    "spread_halves", "SpreadHalves", dst, (source,), dst.kind, span,
+                    attrs=(source.kind.value,), scratch=(offsets,), in_place=False,
+                )
+            )  # fmt: skip
+            return
         blocks = self._blocks(source, block, span)
         form = "spread_col" if source.kind is Kind.COL else "spread_one"
         name = "SpreadCol" if source.kind is Kind.COL else "SpreadOne"
@@ -488,7 +490,7 @@ class _Selector:
         if isinstance(node.statement, Compute) and node.op == "fill":
             (scalar,) = node.statement.args
             assert isinstance(scalar, Expr)
-            block.instrs.append(Instr("fill", "Duplicate", wide, (), kind, span, (scalar,)))
+            block.instrs.append(_filling(wide, kind, scalar, span))
         else:
             self._spread(source, wide, block, span)
         return wide
@@ -502,7 +504,7 @@ class _Selector:
         bits = Local(mask.name, mask.dtype, kind.bits)
         zero = const(0.0)
         self.homes[number] = block
-        block.instrs.append(Instr("fill", "Duplicate", one, (), one.kind, span, (const(1.0),)))
+        block.instrs.append(_filling(one, one.kind, const(1.0), span))
         block.instrs.append(
             Instr("selects", "Select", number, (mask, one), one.kind, span, (zero,))
         )
