@@ -78,8 +78,6 @@ if TYPE_CHECKING:
     from pypto.language.builtin import view as view
     from pypto.language.builtin import zeros as zeros
     from pypto.language.element import Element as Element
-    from pypto.language.elsewhere import deinterleave as deinterleave
-    from pypto.language.elsewhere import interleave as interleave
     from pypto.language.elsewhere import normal as normal
     from pypto.language.elsewhere import quant_mx as quant_mx
     from pypto.language.elsewhere import scaled_mm as scaled_mm
@@ -176,7 +174,7 @@ _MODULES: dict[str, tuple[str, str]] = {
     **_names("pypto.language.element", "Element"),
     **_names(
         "pypto.language.elsewhere",
-        "deinterleave interleave normal quant_mx scaled_mm uniform",
+        "normal quant_mx scaled_mm uniform",
     ),
     **_names(
         "pypto.language.enums",

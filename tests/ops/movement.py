@@ -29,7 +29,8 @@ def anything(shape: tuple[int, ...], dtype: DataType, seed: int = 0) -> torch.Te
 
 
 def bits(tensor: torch.Tensor) -> torch.Tensor:
-    return tensor.contiguous().view(-1).view(torch.uint8)
+    whole = tensor.clone(memory_format=torch.contiguous_format)  # strides of axes of 1, too
+    return whole.view(-1).view(torch.uint8)
 
 
 def annotation(axes: str, dtype: DataType) -> str:

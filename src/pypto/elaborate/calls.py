@@ -21,10 +21,11 @@ from pypto.elaborate.intrinsics import call_builtin, call_pure
 from pypto.elaborate.iteration import items_of
 from pypto.elaborate.machine import Frame, identifier
 from pypto.elaborate.methods import call_method
+from pypto.elaborate.movement import call_operation
 from pypto.elaborate.objects import behaviour, instance_attribute, make_object
 from pypto.elaborate.purity import is_foreign, is_pure, why_impure
 from pypto.elaborate.scalars import dict_of, from_python, python_call
-from pypto.elaborate.tensors import Argument, apply_operation
+from pypto.elaborate.tensors import Argument
 from pypto.elaborate.values import Instance, Item, Known
 from pypto.elaborate.wrappers import unwrap
 from pypto.error import FeTypeError, PyptoError, Span
@@ -110,7 +111,7 @@ def _call(
     value = callee.value
     if isinstance(value, Operation):
         frame.use(callee, span)
-        return apply_operation(frame, value.spec, tuple(positional), keyword, span, name)
+        return call_operation(frame, value.spec, tuple(positional), keyword, span, name)
     if isinstance(value, Builtin):
         frame.use(callee, span)
         return call_builtin(frame, value, positional, keyword, span, name)

@@ -14,9 +14,10 @@ from pypto.elaborate.containers import (
 from pypto.elaborate.diagnostics import Poisoned, refuse
 from pypto.elaborate.iteration import part_at, read_outline
 from pypto.elaborate.machine import Frame
+from pypto.elaborate.movement import call_operation
 from pypto.elaborate.purity import METHODS, MUTATORS
 from pypto.elaborate.scalars import from_python, number, part_of, python_call
-from pypto.elaborate.tensors import Argument, apply_operation, write
+from pypto.elaborate.tensors import Argument, write
 from pypto.elaborate.values import Item, Known, Mapping, Method, Sequence, Set, View
 from pypto.elaborate.views import METHODS as METHODS_OF_VIEWS
 from pypto.elaborate.views import call_view_method
@@ -178,6 +179,6 @@ def _tensor_method(
     before = [p.name for p in spec.params].index(spec.receiver) if spec.receiver else 0
     if spec.receiver and len(positional) < before:
         keyword = {**keyword, spec.receiver: (tensor, span)}
-        return apply_operation(frame, spec, tuple(positional), keyword, span, name)
+        return call_operation(frame, spec, tuple(positional), keyword, span, name)
     every = (*positional[:before], (tensor, span), *positional[before:])
-    return apply_operation(frame, spec, every, keyword, span, name)
+    return call_operation(frame, spec, every, keyword, span, name)

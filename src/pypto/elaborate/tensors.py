@@ -42,6 +42,8 @@ __all__ = [
     "apply_operation",
     "check_format",
     "check_written",
+    "converted",
+    "load",
     "part_of_buffer",
     "tensor_attribute",
     "write",
@@ -318,7 +320,7 @@ def apply_operation(
         given = bound[param.name]
         if isinstance(given, tuple) and len(given) == 2 and isinstance(given[1], Span):
             spans[param.name] = given[1]
-            arguments[param.name] = _convert(frame, spec, param, given[0], given[1])
+            arguments[param.name] = converted(frame, spec, param, given[0], given[1])
         elif param.kind == "operand" and isinstance(given, bool | int | float):
             arguments[param.name] = const(given)
         else:
@@ -377,7 +379,7 @@ def _check_elements(call: OpCall, given: Mapping[str, object]) -> None:
             )
 
 
-def _convert(frame: Frame, spec: OpSpec, param: OpParam, item: Item, span: Span) -> object:
+def converted(frame: Frame, spec: OpSpec, param: OpParam, item: Item, span: Span) -> object:
     """Argument ``param`` in the form that type rules take."""
     what = f"{spec.name}: '{param.name}'"
     if isinstance(item, v.Poison):

@@ -36,7 +36,7 @@ from pypto.language.builtin import Builtin
 from pypto.language.dtype_names import suggestion
 from pypto.ops.shapes import equality
 
-__all__ = ["METHODS", "SIGNATURES", "call_view", "call_view_method", "linear"]
+__all__ = ["METHODS", "SIGNATURES", "call_view", "call_view_method", "linear", "narrowed_to"]
 
 Argument = tuple[Item, Span]
 Given = dict[str, Argument]
@@ -240,6 +240,11 @@ def narrowed(frame: Frame, tensor: v.Tensor, argument: Argument) -> Part:
     part = part_of_buffer(frame, tensor, span)
     stated = _numbers(frame, argument, "valid_shape")
     _check_count(stated, len(part.axes), "valid_shape", span)
+    return narrowed_to(frame, part, stated)
+
+
+def narrowed_to(frame: Frame, part: Part, stated: list[Expr]) -> Part:
+    """``part`` with a valid shape of at most ``stated``."""
     builder = frame.context.builder
     sizes, valid = [*part.region.sizes], []
     for axis, (size, inside) in enumerate(zip(stated, part.type.sizes, strict=True)):

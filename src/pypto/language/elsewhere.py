@@ -17,8 +17,6 @@ __all__ = [
     "Elsewhere",
     "create_shmem_signal",
     "create_shmem_tensor",
-    "deinterleave",
-    "interleave",
     "my_symbolic_pe",
     "normal",
     "online_softmax",
@@ -87,12 +85,6 @@ scaled_mm = _later(
 quant_mx = _later(
     "quant_mx", "quantise to DT_INT8: pypto.cast(pypto.round(x * scale), pypto.DT_INT8)", _BLOCKS
 )
-interleave = _later(
-    "interleave", "lay the elements out outside the kernel: torch.stack((a, b), -1).flatten(-2)"
-)
-deinterleave = _later(
-    "deinterleave", "pass the halves: x[..., 0::2].contiguous() and x[..., 1::2].contiguous()"
-)
 normal = _later("normal", _NUMBERS.format("torch.randn"))
 uniform = _later("uniform", _NUMBERS.format("torch.rand"))
 online_softmax = _later("experimental.online_softmax", _BY_HAND)
@@ -110,7 +102,7 @@ shmem_view = _between_devices("shmem_view")
 shmem_wait_until = _between_devices("shmem_wait_until")
 
 ELSEWHERE: tuple[Elsewhere, ...] = (
-    scaled_mm, quant_mx, interleave, deinterleave, normal, uniform,
+    scaled_mm, quant_mx, normal, uniform,
     online_softmax, online_softmax_update,
     create_shmem_signal, create_shmem_tensor, my_symbolic_pe, shmem_barrier_all,
     shmem_clear_data, shmem_clear_signal, shmem_get, shmem_put, shmem_signal, shmem_view,

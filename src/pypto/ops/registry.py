@@ -16,6 +16,7 @@ from pypto.ops import (
     exponential,
     functions,
     gaussian,
+    movement,
     normalization,
     positions,
     reduction,
@@ -30,7 +31,7 @@ __all__ = ["Operation", "get", "method", "names", "operations", "operator"]
 
 _FAMILIES = (
     arithmetic, functions, rounding, exponential, trigonometry, gaussian, comparison, selection,
-    bits, division, activation, normalization, reduction, positions, variance,
+    bits, division, activation, normalization, reduction, positions, variance, movement,
 )  # fmt: skip
 _SPECS: dict[str, OpSpec] = {spec.name: spec for family in _FAMILIES for spec in family.SPECS}
 

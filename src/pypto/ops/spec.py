@@ -30,7 +30,10 @@ REQUIRED = _Required()
 _OTHER_NAMES = {"axis": "dim", "keepdims": "keepdim", "a": "input", "x": "input", "b": "other"}
 _QUOTED = 40  # characters of source text that a message repeats
 
-ParamKind = Literal["tensor", "operand", "int", "bool", "dtype", "enum", "dims"]
+ParamKind = Literal[
+    "tensor", "operand", "int", "bool", "dtype", "enum", "dims",
+    "tensors", "sizes", "number", "text",
+]  # fmt: skip
 
 
 def _shown(default: object) -> str:
@@ -46,8 +49,9 @@ class OpParam:
 
     ``tensor``: a tensor. ``operand``: a tensor or an int/float scalar (compile time or run time).
     The rest are compile-time values; ``enum`` names its class in ``type``. ``dims``: an int or a
-    sequence of ints. ``value``: the meaning depends on the value of a float scalar, so that a float
-    parameter of the kernel becomes part of the specialisation here.
+    sequence of ints. ``tensors``, ``sizes``: lists of tensors, of ints; ``number``: an int or a
+    float; ``text``: a string. ``value``: the meaning depends on the value of a float scalar, so
+    that a float parameter of the kernel becomes part of the specialisation here.
     """
 
     name: str
@@ -134,7 +138,8 @@ class OpSpec:
     """An operation, complete. ``torch`` is its meaning, an expression over the parameter names.
 
     ``infer`` gives the result type or raises; ``lower`` rewrites one use into the primitive
-    operations that instructions exist for. ``dtypes`` is what the first tensor operand may be on
+    operations that instructions exist for; None where the front end makes loads and stores of the
+    operation (``elaborate/movement.py``). ``dtypes`` is what the first tensor operand may be on
     Atlas A2/A3. ``tolerance`` maps a dtype to the allowed (relative, absolute) error against
     ``torch``; a dtype left out must match exactly.
     """
@@ -144,7 +149,7 @@ class OpSpec:
     params: tuple[OpParam, ...]
     dtypes: frozenset[DataType]
     infer: Callable[[OpCall], TensorType]
-    lower: Callable[[Lowering, Compute], Value]
+    lower: Callable[[Lowering, Compute], Value] | None
     torch: str
     doc: str
     method: bool = False

@@ -1,5 +1,5 @@
 """From Tensor IR to Tile IR. The passes, in order: decompose, check tiles, interchange,
-hoist, simplify, localize, schedule (which fuses), plan."""
+hoist, simplify, place, localize, schedule (which fuses), plan."""
 
 from __future__ import annotations
 
@@ -20,6 +20,7 @@ from pypto.passes.hoist import hoist
 from pypto.passes.interchange import interchange
 from pypto.passes.kept import NotKept, keep
 from pypto.passes.localize import localize
+from pypto.passes.place import place
 from pypto.passes.plan import Terms
 from pypto.passes.program import Planned, Planner
 from pypto.passes.schedule import Schedule, schedule, stages_of
@@ -43,6 +44,7 @@ def lower(kernel: Kernel, alias: tuple[int, ...], target: Target) -> Program:
     raise_diagnostics(check_tiles(uses, target))
     sizes = Sizes(p.condition for p in kernel.preconditions)
     simple = simplify(hoist(interchange(primitive, same, sizes), same), same, sizes)
+    simple = place(simple, same, sizes)
     lowering = _Lowering(same, sizes, target, _tiled(uses))
     again: frozenset[Value] = frozenset()
     while True:

@@ -66,7 +66,9 @@ class _Decomposition:
     def _compute(self, statement: Compute) -> list[Compute]:
         use = replace(statement, args=tuple(self._current(a) for a in statement.args))
         build = Lowering(use, self.next_id)
-        result = registry.get(use.op).lower(build, use)
+        lower = registry.get(use.op).lower
+        assert lower is not None  # else it is loads and stores
+        result = lower(build, use)
         self.next_id = build.next_id
         primitives = _named(build.out, result, use.result)
         if primitives and primitives[-1].result.id == result.id:
