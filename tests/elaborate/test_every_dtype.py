@@ -15,7 +15,18 @@ from pypto.ops import registry
 from pypto.ops.spec import REQUIRED
 from tests.elaborate.support import Workshop
 
-ARGUMENTS = {"dim": "-1", "keepdim": "True", "dtype": "pypto.DT_FP32"}
+CALLS = {
+    "prelu": "pypto.prelu(x, x[0])", "interleave": "pypto.interleave(x, x)[0]",
+    "deinterleave": "pypto.deinterleave(x)[1]", "unpack": "pypto.unpack(x.reshape([32]), x.dtype)",
+}  # fmt: skip
+ARGUMENTS = {
+    "dim": "-1",
+    "keepdim": "True",
+    "dtype": "pypto.DT_FP32",
+    "tensors": "[x, x]",
+    "pad": "[0, 8]",
+    "shape": "[4, 8]",
+}
 
 
 SHOWN = 50  # statements of one kernel: errors beyond the hundredth are not told
@@ -38,7 +49,7 @@ def uses() -> dict[str, str]:
     for name in registry.names():
         needed = [p for p in registry.get(name).params if p.default is REQUIRED]
         words = ("x" if p.kind in ("tensor", "operand") else ARGUMENTS[p.name] for p in needed)
-        call = f"pypto.{name}({', '.join(words)})" if name != "prelu" else "pypto.prelu(x, x[0])"
+        call = CALLS.get(name, f"pypto.{name}({', '.join(words)})")
         found[name] = f"y = {call}; t = pypto.tensor(y.shape, y.dtype); t[:] = y"
     for dtype in DataType:
         cast = f"pypto.cast(x, pypto.{dtype.name})"

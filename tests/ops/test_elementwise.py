@@ -39,7 +39,11 @@ def others(spec: OpSpec) -> bool:
     return any(p.kind not in kinds and p.default is REQUIRED for p in spec.params)
 
 
-SPECS = tuple(s for s in map(registry.get, registry.names()) if not others(s) and s.inplace is None)
+SPECS = tuple(
+    s
+    for s in map(registry.get, registry.names())
+    if not others(s) and s.inplace is None and s.lower is not None
+)
 UNARY = tuple(s for s in SPECS if operands(s) == 1)
 BINARY = tuple(s for s in SPECS if operands(s) == 2 and s.name != "prelu")
 

@@ -7,6 +7,7 @@ from typing import Any
 
 from pypto.ir.dtype import DataType
 from pypto.ops import registry
+from pypto.ops.examples import EXAMPLES
 from pypto.ops.spec import REQUIRED, OpSpec
 
 __all__ = ["operations_page"]
@@ -31,6 +32,7 @@ _TITLES = {
     "comparison": "Comparisons", "logical": "Logical operations", "predicate": "Predicates",
     "selection": "Choosing", "bitwise": "Bits", "division": "Division with a remainder",
     "nn": "Neural networks", "reduction": "Reductions",
+    "movement": "Moving elements",
 }  # fmt: skip
 # What the examples are given, where it is not _FLOATS.
 _FLOATS = ("DT_FP32", [-1.5, -0.25, 0.5, 2.0], [0.5, 2.0, -0.25, 3.0])
@@ -193,13 +195,19 @@ def _meaning(spec: OpSpec, tensors: dict[str, Any], torch: Any) -> Any:
     return eval(spec.torch, {"torch": torch, **values})
 
 
+def _written(text: str, output: str) -> str:
+    """An example that was written by hand."""
+    return f"```python\n{text}```\n\n```text\n{output}```\n"
+
+
 def operations_page() -> str:
     """The text of ``docs/operations.md``."""
     parts = [_INTRODUCTION]
     for group, specs in _groups().items():
         parts.append(f"## {_TITLES.get(group, group)}\n")
         parts += [_entry(spec) for spec in specs]
-        parts.append(_example(group, specs))
+        given = EXAMPLES.get(group)
+        parts.append(_written(*given) if given else _example(group, specs))
     return "\n".join(parts)
 
 

@@ -40,7 +40,7 @@ def _shown(default: object) -> str:
     """A default as a person writes it."""
     if isinstance(default, enum.Enum):
         return f"pypto.{type(default).__name__}.{default.name}"
-    return str(default)
+    return repr(default) if isinstance(default, str) else str(default)
 
 
 @dataclass(frozen=True, slots=True)

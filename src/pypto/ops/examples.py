@@ -1,0 +1,59 @@
+"""Examples of the documentation that are written by hand: a kernel and what it prints, by group."""
+
+from __future__ import annotations
+
+__all__ = ["EXAMPLES"]
+
+_MOVEMENT = """\
+import torch
+
+import pypto
+
+X = pypto.Tensor([2, 4], pypto.DT_INT32)
+
+
+@pypto.frontend.jit
+def movement(
+    x: X,
+    y: X,
+    joined: pypto.Tensor([2, 8], pypto.DT_INT32),
+    padded: pypto.Tensor([3, 5], pypto.DT_INT32),
+    repeated: pypto.Tensor([2, 3], pypto.DT_INT32),
+    odd: pypto.Tensor([2, 2], pypto.DT_INT32),
+    woven: X,
+    packed: pypto.Tensor([32], pypto.DT_UINT8),
+):
+    joined[:] = pypto.concat([x, y], dim=-1)
+    padded[:] = x.pad([0, 1, 0, 1], value=-1)
+    repeated[:] = pypto.expand_clone(x[:, 1:2], [2, 3])
+    first, second = pypto.deinterleave(x)
+    odd[:] = second
+    one, other = pypto.interleave(x, y)
+    woven[:] = one
+    packed[:] = pypto.pack(x)
+
+
+x = torch.arange(8, dtype=torch.int32).reshape(2, 4)
+results = {
+    "concat": torch.empty(2, 8, dtype=torch.int32),
+    "pad": torch.empty(3, 5, dtype=torch.int32),
+    "expand_clone": torch.empty(2, 3, dtype=torch.int32),
+    "deinterleave": torch.empty(2, 2, dtype=torch.int32),
+    "interleave": torch.empty(2, 4, dtype=torch.int32),
+    "pack": torch.empty(32, dtype=torch.uint8),
+}
+movement(x, x + 10, *results.values())
+for name, result in results.items():
+    print(name, result[:9].tolist())
+"""
+_MOVED = """\
+concat [[0, 1, 2, 3, 10, 11, 12, 13], [4, 5, 6, 7, 14, 15, 16, 17]]
+pad [[0, 1, 2, 3, -1], [4, 5, 6, 7, -1], [-1, -1, -1, -1, -1]]
+expand_clone [[1, 1, 1], [5, 5, 5]]
+deinterleave [[1, 3], [5, 7]]
+interleave [[0, 10, 1, 11], [4, 14, 5, 15]]
+pack [0, 0, 0, 0, 1, 0, 0, 0, 2]
+"""
+
+EXAMPLES: dict[str, tuple[str, str]] = {"movement": (_MOVEMENT, _MOVED)}
+"""The text of a program and its output; the tests of the documentation run them."""
