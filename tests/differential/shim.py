@@ -52,8 +52,6 @@ class Tensor:
         return part.item() if part.dim() == 0 else Tensor(part, memory=self.memory)
 
     def __setitem__(self, key: Any, value: Tensor | float) -> None:
-        if not self.memory:
-            raise TypeError("the result of an operation is written into")
         part = self.data[_key(key)]
         if not isinstance(value, Tensor):
             part.fill_(value)

@@ -229,6 +229,7 @@ def test_sides_of_different_kinds(shop: Workshop) -> None:
         "  8 |     o[:] = t\n"
         "    |            ^\n"
         "  the branch is at k.py:6:8\n"
+        "  't' is set at k.py:7:9 where the condition holds\n"
         "  help: use another name than 't' for one of the two, or write both into parts of one "
         "local tensor: pypto.tensor(shape, dtype)"
     )

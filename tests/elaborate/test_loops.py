@@ -163,12 +163,36 @@ def test_a_name_that_changes_what_it_is(shop: Workshop) -> None:
         "ErrCode: F00001  the loop changes what 'acc' is\n"
         "  expected  None (NoneType), as before the loop\n"
         "  got       a tensor fp32[4] at the end of an iteration\n"
-        "  --> k.py:6:14\n"
-        "  5 |     acc = None\n"
+        "  --> k.py:7:9\n"
         "  6 |     for i in pypto.loop(4):\n"
-        "    |              ^^^^^^^^^^^^^\n"
+        "  7 |         acc = x if acc is None else acc + x\n"
+        "    |         ^^^\n"
+        "  the loop is at k.py:6:14\n"
         "  help: give 'acc' a tensor instead of None: pypto.zeros([4], pypto.DT_FP32)"
     )
+
+
+def test_a_name_that_an_inner_branch_changes(shop: Workshop) -> None:
+    message = shop.message("""
+        def k(x: T([4], FP32), o: T([4], FP32)):
+            acc = x * 1
+            for i in pypto.loop(4):
+                if i > 2:
+                    acc = acc[0:2] * 2
+            o[0:2] = acc
+        """)
+    assert "'acc' is set at k.py:8:13 where the condition holds" in message
+
+
+def test_a_while_loop_over_a_dynamic_size(shop: Workshop) -> None:
+    message = shop.message("""
+        def k(x: T([pypto.DYNAMIC, 4], FP32), o: T([pypto.DYNAMIC, 4], FP32)):
+            i = 0
+            while i < x.shape[0]:
+                o[i] = x[i]
+                i += 1
+        """)
+    assert "for i in pypto.loop(...), left by break, loops on the device" in message
 
 
 def test_a_python_value_is_needed(shop: Workshop) -> None:

@@ -10,7 +10,7 @@ import libcst as cst
 from pypto.elaborate import values as v
 from pypto.elaborate.captures import method_kind
 from pypto.elaborate.containers import refuse_outside, refuse_shape_change
-from pypto.elaborate.diagnostics import Poisoned, refuse
+from pypto.elaborate.diagnostics import Decide, Poisoned, refuse
 from pypto.elaborate.dunders import call_special_method, has_special_method
 from pypto.elaborate.iteration import items_of
 from pypto.elaborate.machine import Frame, Rebinding, identifier
@@ -122,6 +122,7 @@ def bind(frame: Frame, name: str, item: Item, span: Span, role: str = "value") -
         again = any(r.name == name for r in frame.context.rebindings)
         frame.context.rebindings.append(Rebinding(name, span, read or again, role))
     frame.locals[name] = item
+    frame.bound[name] = span
 
 
 def _unpack(
@@ -190,11 +191,23 @@ def store(
         )  # fmt: skip
 
 
+def _make_memory(frame: Frame, value: Value) -> None:
+    """Read the kernel again, with results of this operation in local tensors from the start: all
+    names and parts of ``value`` see what is written into it, in all iterations."""
+    decision = frame.context.written(value)
+    if decision is not None and decision not in frame.context.decided:
+        raise Decide({decision: "local"})
+
+
 def _store_tensor(
     frame: Frame, target: cst.Subscript, owner: v.Tensor, key: TensorKey, item: Item
 ) -> None:
     """``owner[key] = item``."""
     span, text = frame.span(target), frame.span(target.value).text()
+    if isinstance(owner, Value) and isinstance(
+        target.value, cst.Name | cst.Attribute | cst.Subscript
+    ):
+        _make_memory(frame, owner)
     part: Item = owner if isinstance(owner, Value) else place_at(frame, owner, key, span)
     # The place is the statement being executed, when the write is in this function.
     own = frame.caller is None and frame.place is not None

@@ -128,6 +128,7 @@ def _end(frame: Frame, block: Block, side: Callable[[], None]) -> tuple[ExitSign
     """Evaluate one side: how control always leaves it (None: it may get to its end), and what it
     leaves."""
     end: ExitSignal | None = None
+    before, frame.bound = frame.bound, dict(frame.bound)
     with (
         objects_held(frame) as held,
         settings_held(frame),
@@ -138,7 +139,9 @@ def _end(frame: Frame, block: Block, side: Callable[[], None]) -> tuple[ExitSign
         except ExitSignal as signal:
             record(frame, signal)
             end = signal
-    return end, Side(dict(frame.locals), held.take(), held.objects)
+    bound = {name: span for name, span in frame.bound.items() if before.get(name) is not span}
+    frame.bound = before
+    return end, Side(dict(frame.locals), bound, held.take(), held.objects)
 
 
 def choose(
@@ -169,7 +172,7 @@ def choose(
             except RaisedSignal:
                 found.append(None)
                 builder.forget(block, marks)
-        sides.append(Side(dict(frame.locals), held.take(), held.objects))
+        sides.append(Side(dict(frame.locals), {}, held.take(), held.objects))
     items = [item for item in found if item is not None]
     if len(items) < 2:
         return _chosen(branch, found, sides, span)

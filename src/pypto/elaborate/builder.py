@@ -104,6 +104,7 @@ class Builder:
     variables: int = 0
     loops: dict[Expr, Turn] = field(default_factory=dict)  # those being read, by index
     origins: dict[Variable, tuple[str, Span]] = field(default_factory=dict)
+    results: dict[Value, str] = field(default_factory=dict)  # of operations, and their places
     statements: int = 0
     appended: int = 0
     copies: Copies = field(init=False)
@@ -367,6 +368,7 @@ class Builder:
         if self.statements > MAX_STATEMENTS:
             self._too_long(f"{MAX_STATEMENTS} operations", span)
         result = self.value(type, name)
+        self.results[result] = f"{span.location}-{span.end_line}:{span.end_column}"
         self.append(Compute(result, op, args, attrs, self.tile, span, self.tile_span))
         return result
 

@@ -55,6 +55,7 @@ class Slot:
     sizes: dict[int, Slot] = field(default_factory=dict)  # valid sizes that change, by axis
     made: Structure | None = None  # the list, dict or object that is there
     parts: dict[object, Slot] = field(default_factory=dict)  # its places
+    set_at: Span | None = None  # where the body gives it its last value
 
     @property
     def read(self) -> bool:
@@ -315,9 +316,10 @@ class Places(ABC):
         refuse(
             FeTypeError,
             f"the loop changes what '{slot.label}' is",
-            span,
+            slot.set_at or span,
             expected=f"{in_words(before)}, as before the loop",
             got=f"{in_words(last)} at the end of an iteration",
+            notes=(f"the loop is at {self.draft.span.location}",) if slot.set_at else (),
             help=remedy(f"give '{slot.label}'", slot.label, before, last)
             or "numbers, and tensors of one dtype and shape, may change from iteration to "
             f"iteration; give '{slot.label}' such a value before the loop, or use another name",

@@ -57,11 +57,12 @@ class Carrier(Places):
     objects: dict[int, dict[object, Slot]] = field(default_factory=dict)
     joined: dict[tuple[int, int], Structure] = field(default_factory=dict)  # behind the loop
     entered: list[tuple[Slot, Item]] = field(default_factory=list)  # structures, and the last ones
+    bound: dict[str, Span] = field(default_factory=dict)  # where names were set before
     started: int = 0
 
     def start(self, assigned: list[str], held: Held) -> None:
         """Inside the body: names that have a value before the loop get a deferred one."""
-        self.held = held
+        self.held, self.bound = held, dict(self.frame.bound)
         for label in assigned:
             before = self.frame.locals.get(label)
             slot = self.names[label] = self._slot(label, (label,), before)
@@ -110,6 +111,7 @@ class Carrier(Places):
         held, changes = self.held, self.held.take()
         behind: dict[str, Item] = {}
         for label, slot in self.names.items():
+            self._set_at(slot, self.frame.bound.get(label))
             item = self._leave(slot, self.frame.locals.pop(label, None))
             if item is not None:
                 behind[label] = item
@@ -122,6 +124,12 @@ class Carrier(Places):
         self.frame.locals.update(behind)
         for item, found in contents:
             fill(item, found)
+
+    def _set_at(self, slot: Slot, place: Span | None) -> None:
+        if place is not None and place is not self.bound.get(slot.label):
+            slot.set_at = place
+            for part in slot.parts.values():
+                self._set_at(part, place)
 
     # --- into an iteration ---
 
@@ -221,7 +229,7 @@ class Carrier(Places):
             part = slot.parts.get(key) if entered else None
             if part is None:
                 part = self._slot(label, (*slot.key, key), old.get(key))
-                part.free = slot.free
+                part.free, part.set_at = slot.free, slot.set_at
             item = self._leave(part, one)
             found[key] = one if item is None else item
         made = like(last, found)
@@ -264,6 +272,7 @@ class Carrier(Places):
                 if old is not None and not same(one, old):
                     self._correct(slot, self._how(slot, old, one))
                     continue
+            self._set_at(slot, change.span)
             left = self._leave(slot, one)
             assert left is not None
             found[key] = left

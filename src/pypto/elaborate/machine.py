@@ -91,6 +91,7 @@ class Context:
     parsed: dict[types.FunctionType, ParsedFunction] = field(default_factory=dict)
     options: Options = field(default_factory=Options)
     rebindings: list[Rebinding] = field(default_factory=list)
+    memories: dict[Value, Item] = field(default_factory=dict)  # see `memory_of`
     replaced: dict[Value, Replaced] = field(default_factory=dict)
     axes: dict[str, Symbol] = field(default_factory=dict)  # named dynamic axes
     steps: int = 0  # iterations of unrolled loops, calls of functions, run-time regions
@@ -116,6 +117,26 @@ class Context:
             yield
         finally:
             self.unrolling -= 1
+
+    def written(self, value: Value) -> tuple[object, ...] | None:
+        """The decision that results of the operation of ``value`` are written into; None: it is
+        no result of one."""
+        place = self.builder.results.get(value)
+        return None if place is None else ("written", place)
+
+    def memory_of(self, value: Value, span: Span) -> Item:
+        """``value``, which has just been made, or the local tensor that it is written to where
+        parts of it are written later."""
+        known = self.memories.get(value)
+        if known is not None:
+            return known
+        decision = self.written(value)
+        if decision not in self.decided or self.builder.made[value] is not self.builder.block:
+            return value
+        part = self.builder.kept(value, span)
+        entire = part.type.sizes == part.buffer.type.shape
+        self.memories[value] = part.buffer if entire else part
+        return self.memories[value]
 
     def label(self, function: types.FunctionType) -> str:
         """A name for ``function`` that no other function of this kernel has."""
@@ -145,6 +166,7 @@ class Frame:
     function: cst.FunctionDef | cst.Lambda | None = None  # the nested function; None in others
     comprehension: bool = False  # a scope of its own in the function of ``enclosing``
     lent: dict[str, Frame] = field(default_factory=dict)  # names that a call has: see `closures`
+    bound: dict[str, Span] = field(default_factory=dict)  # where names got their values
     failed: bool = False  # a statement of it was left out because of an error
     lost_return: bool = False  # one that holds a return statement was
 
@@ -221,6 +243,8 @@ class Frame:
             item = item.settle(self.span(node))
         if item is v.POISON:
             raise Poisoned
+        if isinstance(item, Value) and self.context.decided:
+            return self.context.memory_of(item, self.span(node))
         if isinstance(item, Known) and type(item.value) is SymbolicScalar:
             return self._size(item, node)
         return item
@@ -306,8 +330,7 @@ class Frame:
                 span,
                 expected="a Python value",
                 got=f"{item.expr}, which depends on the dynamic size {sizes[0]}",
-                help="annotate that axis with a number or pypto.STATIC"
-                + ("; for i in pypto.loop(...) loops on the device" if "range" in purpose else ""),
+                help="annotate that axis with a number or pypto.STATIC" + _on_device(purpose),
             )
         names = frozenset(s.name for s in symbols)
         unknown = sorted(names - self.context.values.keys())
@@ -319,8 +342,7 @@ class Frame:
                 f"{purpose} needs the value{'s' * several} of {named} at compile time",
                 span,
                 help=f"name {'them' if several else 'it'}: {value_request(unknown)}, or give "
-                f"{'them defaults' if several else 'it a default'}"
-                + ("; for i in pypto.loop(...) loops on the device" if "range" in purpose else ""),
+                f"{'them defaults' if several else 'it a default'}" + _on_device(purpose),
             )
         raise NeedValue(names)
 
@@ -370,6 +392,15 @@ class Frame:
         except Unreadable:
             return None
         return Known(found, (*self.origin, (kind, name)))
+
+
+def _on_device(purpose: str) -> str:
+    """How the running kernel repeats what compiling cannot."""
+    if "range" in purpose:
+        return "; for i in pypto.loop(...) loops on the device"
+    if "while" in purpose:
+        return "; for i in pypto.loop(...), left by break, loops on the device"
+    return ""
 
 
 Argument = tuple[Item, Span]

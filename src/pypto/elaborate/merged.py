@@ -36,6 +36,7 @@ class Sides:
     draft: OpenIf
     rest: bool = False  # whether it parts what is reached from where control has left before
     leaves: list[bool] = field(default_factory=list)  # whether control never gets to a side's end
+    bound: list[dict[str, Span]] = field(default_factory=list)  # where the sides set names
 
     def sees(self, item: Item) -> bool:
         """Whether ``item`` means the same behind the branch as inside."""
@@ -190,6 +191,10 @@ class Sides:
             what, give, name = "the function returns", "return", None
             second = "where an earlier return ends it" if self.rest else second
         place = f"the branch is at {self.draft.span.location}"
+        notes = [] if self.draft.span == span else [place]
+        for where, bound in zip((first, second), self.bound, strict=False):
+            if name is not None and name in bound:
+                notes.append(f"'{name}' is set at {bound[name].location} {where}")
         refuse(
             FeTypeError,
             f"{what} different kinds of values on the two sides of a run-time branch",
@@ -198,7 +203,7 @@ class Sides:
             if is_structure(then) and is_structure(other)
             else "two numbers, two tensors of one dtype and shape, or one and the same object",
             got=f"{in_words(then)} {first}, {in_words(other)} {second}",
-            notes=() if self.draft.span == span else (place,),
+            notes=tuple(notes),
             help=remedy(give, name, then, other)
             or "use the value inside the branch, or make both sides of one kind",
         )

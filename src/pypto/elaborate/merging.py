@@ -52,6 +52,7 @@ class Side:
     """
 
     names: dict[str, Item]
+    bound: dict[str, Span] = field(default_factory=dict)  # where it sets names
     changes: dict[int, Change] = field(default_factory=dict)
     existed: Mapping[int, tuple[Item, str]] = field(default_factory=dict)
 
@@ -69,6 +70,9 @@ class Branch(Sides):
     def end(self, *sides: Side) -> None:
         """Give names and objects what they have behind the branch; of one side: it alone runs."""
         self.sides.extend(sides)
+        self.bound.extend(side.bound for side in sides)
+        for side in sides:
+            self.frame.bound.update(side.bound)
         self._merge_objects(*sides)
         names = [side.names for side in sides]
         merged = self._merge(names[0], names[1] if len(names) > 1 else None)

@@ -176,7 +176,7 @@ def write(
                 FeTypeError,
                 f"'{target}' is the result of an operation and cannot be written into",
                 span,
-                help="write into a tensor parameter or a local tensor: pypto.tensor(shape, dtype)",
+                help=_copied_first(target),
             )
         if isinstance(buffer, v.Poison):
             raise Poisoned
@@ -208,6 +208,13 @@ def write(
     part = part_of_buffer(frame, buffer, span)
     value = load(frame, item, span)
     frame.context.builder.store_part(part, _lifted(frame, part, value, span), span)
+
+
+def _copied_first(target: str) -> str:
+    """How to write into what is no memory."""
+    if target.isidentifier():
+        return f"make it a tensor of its own first: {target} = {target} * 1"
+    return "write into a tensor parameter or a local tensor: pypto.tensor(shape, dtype)"
 
 
 def _number_of(dtype: DataType) -> str | None:
