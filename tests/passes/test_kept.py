@@ -52,6 +52,22 @@ CASES = {
     "rows of one element": Case(RUNNING.format(t="F32"), "m a x", "w0", width=8),
     "single rows": Case(RUNNING.format(t="F32"), "m a x", block=1),
     "more than there is": Case(RUNNING.format(t="F32"), "m", "a w0", block=96, width=256),
+    "two that change places": Case(
+        f"a, b = {BLOCK} * 2, {BLOCK} + 1\n"
+        "for j in pypto.loop(3):\n"
+        f"    t = a - b * 0.5 + {BLOCK}\n"
+        "    a, b = b, a\n"
+        "    o[i * T : (i + 1) * T, :] = t\n"
+        "o[i * T : (i + 1) * T, :] = a - b * 3",
+        "a b x",
+    ),
+    "three in turn": Case(
+        f"a, b, c = {BLOCK} * 2, {BLOCK} + 1, {BLOCK} * 0.5\n"
+        "for j in pypto.loop(4):\n"
+        "    a, b, c = c, a, b + 1\n"
+        "o[i * T : (i + 1) * T, :] = a - b * 3 + c * 5",
+        "a b c",
+    ),
     "old and new at once": Case(
         "a = pypto.zeros(T, W)\n"
         "b = pypto.full([T, W], 1.0, F32)\n"

@@ -9,7 +9,7 @@ one; a strip of columns is walked row by row, once per level of reductions.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 from pypto.error import Span
 from pypto.ir.dtype import DataType
@@ -150,8 +150,7 @@ class _Selector:
             for node in self.stage.nodes:
                 block = self.draft.prologue if self.invariant(node) else phase.step
                 self._node(node, block)
-            for store, node in self.stage.stores:
-                self._store(store, node, phase.step)
+            self._stores(self.stage.stores, phase.step)
         return self.draft
 
     def _passes(self) -> None:
@@ -164,9 +163,8 @@ class _Selector:
                 self._node(node, block)
         for level in range(last + 1):
             self._phase(level, reduced, stored if level == last else [])
-        for store, node in self.stage.stores:
-            if not self.walked(node):
-                self._store(store, node, self.draft.tail)
+        behind = [(store, node) for store, node in self.stage.stores if not self.walked(node)]
+        self._stores(behind, self.draft.tail)
 
     def _phase(self, level: int, reduced: list[Node], stored: list[Node]) -> None:
         phase = DraftPhase()
@@ -285,6 +283,25 @@ class _Selector:
                 return False
             expected = apply("mul", expected, size)
         return True
+
+    def _stores(self, stores: Sequence[tuple[Store, Node]], block: DraftBlock) -> None:
+        """All ``stores`` of a block. What was in kept memory before one of them overwrites it, and
+        is stored by a later one, is copied first: two accumulators may change places."""
+        overwritten: set[Slot] = set()
+        for store, node in stores:
+            local, slot = self.local(node), self.kept.get(root(store.buffer))
+            if local.base in self.loaded and local.base.slot in overwritten:
+                moved = Local(local.name, local.dtype, local.kind)
+                block.instrs.append(
+                    Instr(
+                        "move", "DataCopy", moved, (local,), local.kind, store.span, in_place=False
+                    )
+                )
+                self._keep(node, moved, block)
+            if slot is not None:
+                overwritten.add(slot)
+        for store, node in stores:
+            self._store(store, node, block)
 
     def _store(self, store: Store, node: Node, block: DraftBlock) -> None:
         local = self.local(node)
