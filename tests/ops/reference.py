@@ -186,6 +186,8 @@ def result_dtype(spec: OpSpec, dtypes: list[Any], bound: Mapping[str, Any]) -> A
     }
     if spec.name in ("argmax", "argmin"):
         return pypto.DT_INT32
+    if spec.name == "cumsum" and not dtypes[0].is_float:
+        return pypto.DT_INT64
     if spec.group in ("reduction",) or spec.name == "softmax":
         return dtypes[0]
     return spec.infer(OpCall(spec, args, _SPAN)).dtype
@@ -232,7 +234,7 @@ def _propagate(spec: OpSpec, bound: Mapping[str, Any], value: torch.Tensor) -> t
     errors = [x.error for x in operands if isinstance(x, Ref)]
     doubtful = _doubtful(spec, a, b)
     tolerance = spec.tolerance.get(_from_torch(value.dtype))
-    if spec.name in ("sum", "prod") and not value.dtype.is_floating_point:
+    if spec.name in ("sum", "prod", "cumsum") and not value.dtype.is_floating_point:
         tolerance = None
     if spec.name == "pow" and not value.dtype.is_floating_point:
         tolerance = None
@@ -307,6 +309,8 @@ def _allowed(
         # Order of summation: relative to the sum of magnitudes.
         scale = bound["input"].value.double().abs().sum(bound["dim"], bound["keepdim"])
         scale = scale.reshape(value.shape)
+    elif spec.name == "cumsum":
+        scale = bound["input"].value.double().abs().cumsum(bound["dim"])
     allowed = relative * scale + absolute
     if spec.name == "sum":
         allowed = torch.where(scale == 0, 0.0, allowed)
@@ -339,6 +343,13 @@ def _inherit(spec: OpSpec, bound: Mapping[str, Any], value: torch.Tensor) -> tor
         dim, keep = bound["dim"], bound["keepdim"]
         worst = e.sum(dim, keep) if spec.name == "sum" else e.amax(dim, keep)
         return worst.reshape(value.shape)
+    if spec.name in ("cumsum", "cumprod"):
+        certain = spec.name == "cumsum"
+        return (
+            e.cumsum(bound["dim"])
+            if certain
+            else torch.where(e > 0, torch.inf, e).cumsum(bound["dim"])
+        )
     if spec.name in ("prod", "argmax", "argmin"):
         some = (e != 0).double().amax(bound["dim"], bound["keepdim"]).reshape(value.shape)
         return torch.where(some > 0, torch.inf, 0.0)

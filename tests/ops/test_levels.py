@@ -47,6 +47,7 @@ KERNELS = {
         "o[:] = pypto.argmax(x, -1)",
         (X, torch.ones(6, dtype=torch.int32)),
     ),
+    "cumsum": (f"x: {F}, o: {F}", "o[:] = pypto.cumsum(x, -1)", (X, X)),
     "stages": (
         f"x: {F}, o: pypto.Tensor([1], pypto.DT_FP32), p: {F}",
         "m = pypto.amax(x, -1)\n    o[:] = pypto.amax(m, -1)\n    p[:] = x * 2",

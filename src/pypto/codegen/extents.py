@@ -102,7 +102,7 @@ class Extents:
             return str(32 // dtype.bytes)
         if kind is Kind.FOLD:
             return str(256 // dtype.bytes)
-        if kind is Kind.FOLD_TWICE:
+        if kind in (Kind.FOLD_TWICE, Kind.ONE_TOTALS):
             return str(512 // dtype.bytes)
         if self.plan.form == "run":
             return "count"

@@ -14,7 +14,7 @@ _OPS = {"Sum": "Add", "Prod": "Mul"}  # what a reduction does with two elements
 _MACROS = {
     "with_col", "with_row", "with_one", "spread_col", "spread_row", "spread_one",
     "reduce", "accumulate", "accumulate_rows", "finish", "low_half", "flip_sign", "keep", "gcd",
-    "turn", "fill_halves", "spread_halves",
+    "turn", "scan", "scan_down", "pair", "fill_halves", "spread_halves",
 }  # fmt: skip
 
 
@@ -29,7 +29,7 @@ def helper_for(instr: Instr) -> HelperView | None:
         return FILL_HALVES if form == "fill_halves" else SPREAD_HALVES
     if form == "turn":
         return _turn(dtype)
-    if form in ("reduce", "accumulate", "finish") and len(instr.attrs) > 1:
+    if form in ("reduce", "accumulate", "finish", "scan") and len(instr.attrs) > 1:
         form = f"{form}_{instr.attrs[1]}"
     return HelperView(
         macro=form,

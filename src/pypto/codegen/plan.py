@@ -257,6 +257,16 @@ class PlanWriter:
             operands = self._masked(instr, names, scalars, count)
         elif instr.form == "turn":
             return self._turn(instr, names, scratch, comment)
+        elif instr.form in ("scan", "scan_down"):
+            chunk = instr.attrs[1:] == ("chunk",)
+            size = ("cols",) if chunk else self.extents.dimensions(instr.extent)
+            operands = [*names, *scratch, *size]
+        elif instr.form == "last_row":
+            block = 32 // instr.dst.dtype.bytes
+            row = f"{names[1]}[(rows - 1) * {self.extents.pitch}]"
+            operands = [names[0], row, f"(cols + {block - 1}) / {block} * {block}"]
+        elif instr.form == "pair":
+            operands = [*names, *scratch, count]
         elif instr.form == "iota":
             start = instr.attrs[0]
             cpp = instr.dst.dtype.cpp

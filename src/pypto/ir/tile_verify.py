@@ -185,6 +185,7 @@ def _needed(plan: Plan, local: Local) -> int:
         Kind.ONE_BLOCKS: 8 * BLOCK,
         Kind.FOLD: rows * REPEAT,
         Kind.FOLD_TWICE: 2 * rows * REPEAT,
+        Kind.ONE_TOTALS: 2 * REPEAT,
         Kind.BYTES: 2048,
         Kind.FULL_BITS: plan.step_max // 8,
         Kind.COL_BITS: rows // 8,
@@ -223,6 +224,10 @@ def _check_types(instr: Instr, target: Target) -> None:
         (dtype,) = dtypes  # of the pairs or halves
     if instr.form == "turn":
         _check_turn(instr, target)
+        return
+    if instr.form == "pair":
+        if ({x.dtype for x in instr.srcs}, dtype) != ({DataType.DT_INT32}, DataType.DT_INT64):
+            _defect(f"{instr.name} takes INT32 to INT64", instr.span)
         return
     if instr.form == "low_half":
         if (instr.srcs[0].dtype, dtype) != (DataType.DT_INT64, DataType.DT_INT32):
@@ -308,6 +313,11 @@ def _instructions(instr: Instr) -> list[str]:
         return ["Duplicate"]
     if instr.form == "spread_halves":
         return ["Duplicate", "Gather"]
+    if instr.form in ("scan", "scan_down", "last_row"):
+        if instr.form == "last_row":
+            return ["DataCopy(UB->UB)"]
+        across = ["TransDataTo5HD", "Gather"] if instr.form == "scan" else []
+        return [_PAIR[instr.attrs[0]], *across]
     if instr.form == "flip_sign":
         return ["ShiftRight", "Muls", "Add"]
     if instr.form == "keep":

@@ -46,9 +46,24 @@ BITWISE = frozenset({"bit_and", "bit_or", "bit_not"})  # of integers of any widt
 # another dtype of that width
 FREE = frozenset({"fill", "expand", "squeeze", "trail", "view"})
 SHAPING = REDUCE | {"expand", "squeeze", "trail"}  # a result of another shape
+# Running totals along the axis that the attribute ``axis`` names: FP32, sums of INT32, too.
+SCAN = frozenset({"scan_sum", "scan_prod"})
+PAIR = frozenset({"pair"})  # INT64 of a low and a high word
 IOTA = frozenset({"iota"})  # the index along an axis, in FP32 or INT32
 PRIMITIVES = (
-    IOTA | BINARY | SCALAR | SIGNED | UNARY | REDUCE | MASKS | SELECTS | BITWISE | LOOPED | FREE
+    SCAN
+    | PAIR
+    | IOTA
+    | BINARY
+    | SCALAR
+    | SIGNED
+    | UNARY
+    | REDUCE
+    | MASKS
+    | SELECTS
+    | BITWISE
+    | LOOPED
+    | FREE
 )
 
 

@@ -21,6 +21,7 @@ from pypto.ops import (
     positions,
     reduction,
     rounding,
+    scan,
     selection,
     trigonometry,
     variance,
@@ -31,7 +32,7 @@ __all__ = ["Operation", "get", "method", "names", "operations", "operator"]
 
 _FAMILIES = (
     arithmetic, functions, rounding, exponential, trigonometry, gaussian, comparison, selection,
-    bits, division, activation, normalization, reduction, positions, variance, movement,
+    bits, division, activation, normalization, reduction, positions, variance, scan, movement,
 )  # fmt: skip
 _SPECS: dict[str, OpSpec] = {spec.name: spec for family in _FAMILIES for spec in family.SPECS}
 

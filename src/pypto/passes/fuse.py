@@ -30,7 +30,7 @@ from pypto.ir.tensor import (
     Value,
     full_region,
 )
-from pypto.ops.lowering import REDUCE, axis_of
+from pypto.ops.lowering import REDUCE, SCAN, axis_of
 from pypto.passes.access import access_of, store_sizes
 from pypto.passes.recompute import Computed
 from pypto.passes.stage import Axis, Key, Mapped, Node, Stage
@@ -307,7 +307,20 @@ class _Fusion:
             return _Open(value, axes, statement, ())
         if _reduces(statement):
             return _Open(value, axes, statement, (self._reduced(statement, axes, stage),))
+        if statement.op in SCAN:
+            self._scanned(statement, axes, stage)
         return _Open(value, axes, statement, self._operands(statement, axes))
+
+    def _scanned(self, use: Compute, axes: Mapped, stage: Stage) -> None:
+        """Have ``stage`` walk along the axis of running totals, in order."""
+        at = axis_of(use)
+        axis = axes[at]
+        if axis is None:
+            return  # one element: it is the total
+        walked = stage.reduced is None or stage.reduced is axis
+        if not walked or not _between(axis, axes[:at], axes[at + 1 :], stage):
+            raise _Conflict(use.result)
+        stage.reduced = axis
 
     def _operands(self, use: Compute, axes: Mapped) -> tuple[Key | Expr, ...]:
         operands: list[Key | Expr] = []

@@ -56,6 +56,7 @@ def slot_bytes(kind: Kind, dtype: DataType, capacity: Capacity) -> int:
         Kind.ONE_BLOCKS: 8 * BLOCK,
         Kind.FOLD: capacity.rows * 256,
         Kind.FOLD_TWICE: capacity.rows * 512,
+        Kind.ONE_TOTALS: 2 * REPEAT,
         Kind.BYTES: LIBRARY_SCRATCH,
         Kind.FULL_BITS: bits(capacity.step),
         Kind.COL_BITS: bits(rows8),

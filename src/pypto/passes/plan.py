@@ -38,7 +38,7 @@ _COST = {"Exp": 0.4, "Ln": 0.5, "Tanh": 0.8, "Sigmoid": 0.6, "Power": 3.0, "Div"
 _COUNTED = frozenset(
     {
         "count", "cast", "library", "fill", "move", "low_half", "flip_sign", "compare", "compares",
-        "select", "selects", "mask", "bits", "gcd", "turn", "iota",
+        "select", "selects", "mask", "bits", "gcd", "turn", "iota", "pair",
         "fill_bytes", "fill_halves",
     }
 )  # fmt: skip

@@ -17,7 +17,7 @@ from pypto.ir.expr import Expr, apply, as_int, const
 from pypto.ir.sizes import Sizes
 from pypto.ir.tensor import Buffer, Compute, Load, Store, root
 from pypto.ir.tile import Copy, Form, Instr, Kind, Local, Slot
-from pypto.ops.lowering import BITWISE, IOTA, MASKS, REDUCE, SELECTS
+from pypto.ops.lowering import BITWISE, IOTA, MASKS, PAIR, REDUCE, SCAN, SELECTS, axis_of
 from pypto.passes.access import access_of
 from pypto.passes.draft import Draft, DraftBlock, DraftPhase
 from pypto.passes.space import Layout
@@ -40,6 +40,9 @@ LOGIC = {
 REDUCTION = {
     "reduce_sum": "Sum", "reduce_prod": "Prod", "reduce_max": "Max", "reduce_min": "Min",
 }  # fmt: skip
+
+
+SCANS = {"scan_sum": "Sum", "scan_prod": "Prod"}
 
 
 def lanes(dtype: DataType) -> int:
@@ -238,6 +241,8 @@ class _Selector:
             self._fill(node, statement, block)
         elif statement.op in IOTA:
             self._iota(node, block)
+        elif statement.op in SCAN:
+            self._scan(node, statement, block)
         elif statement.op in ("expand", "squeeze", "trail"):
             self._expand(node, statement, block)
         elif statement.op in STRIDED:
@@ -551,6 +556,9 @@ class _Selector:
             name = "Compare" if use.op == "compare" else "Compares"
             attrs = (str(use.attr("mode")),)
             made = Instr(use.op, name, dst, srcs, kind, span, scalars, attrs)
+        elif use.op in PAIR:
+            words = Local("words", DataType.DT_UINT8, Kind.BYTES)
+            made = Instr("pair", "Pair", dst, srcs, kind, span, scratch=(words,), in_place=False)
         elif use.op == "gcd":
             steps = (str(use.attr("steps")),)
             work = tuple(
@@ -671,6 +679,80 @@ class _Selector:
             # What is not finite lost NaN: there the sum itself is the result.
             Instr("compare", "Compare", numbers, (total, total), Kind.ROW, span, attrs=("EQ",)),
             Instr("select", "Select", dst, (numbers, total, dst), Kind.ROW, span),
+        ]
+
+    # --- running totals ---
+
+    def _scan(self, node: Node, use: Compute, block: DraftBlock) -> None:
+        """Totals of all elements up to each. From step to step goes what the last one came to."""
+        source = self._reduced(node)
+        if node.axes[axis_of(use)] is None:
+            self._keep(node, source, block)
+            return
+        dst = self._keep(node, self._new(node), block)
+        stem = SCANS[use.op]
+        if self.form == "columns":
+            self._scan_rows(source, dst, stem, use.span, block)
+            return
+        state = Local("state", source.dtype, Kind.ONE_TOTALS)
+        work = Local("work", DataType.DT_UINT8, Kind.BYTES)
+        if self.form == "chunks":
+            self._start(block).instrs.append(
+                Instr("neutral", "Duplicate", state, (), Kind.ONE_TOTALS, use.span, attrs=(stem,))
+            )
+        part = "chunk" if self.form == "chunks" else "row"
+        block.instrs.append(
+            Instr(
+                "scan", f"{stem}Along{part.title()}", dst, (source,), dst.kind, use.span,
+                attrs=(stem, part), scratch=(state, work), in_place=False,
+            )
+        )  # fmt: skip
+
+    def _start(self, step: DraftBlock) -> DraftBlock:
+        """What runs before the steps that ``step`` is the block of."""
+        return next(phase.start for phase in self.draft.phases if phase.step is step)
+
+    def _scan_rows(
+        self, source: Local, dst: Local, stem: str, span: Span, block: DraftBlock
+    ) -> None:
+        """Down the rows of a strip. The rows of a step are summed apart, as in :meth:`_sum_apart`,
+        and what stands before them is added to them all."""
+
+        def local(name: str) -> Local:
+            return Local(name, source.dtype, Kind.ROW)
+
+        def row(name: str, to: Local, *of: Local, scalars: tuple[Expr, ...] = ()) -> Instr:
+            return Instr("count", name, to, of, Kind.ROW, span, scalars)
+
+        def last(to: Local) -> Instr:
+            return Instr("last_row", "DataCopy", to, (dst,), Kind.FULL, span, in_place=False)
+
+        start, total = self._start(block).instrs, local("total")
+        start.append(_neutral(total, stem, span))
+        if not _loses(stem, source.dtype):
+            block.instrs += [
+                Instr(
+                    "scan_down", f"{stem}Down", dst, (source, total), Kind.FULL, span, attrs=(stem,)
+                ),
+                last(total),
+            ]  # fmt: skip
+            return
+        zero, lost, before, part, next = map(local, ("zero", "lost", "before", "part", "next"))
+        numbers = Local("numbers", DataType.DT_UINT16, Kind.ROW_BITS)
+        start += [_neutral(x, stem, span) for x in (zero, lost, before)]
+        block.instrs += [
+            Instr("scan_down", f"{stem}Down", dst, (source, zero), Kind.FULL, span, attrs=(stem,)),
+            last(part),
+            Instr("with_row", "AddRow", dst, (dst, before), Kind.FULL, span, attrs=("Add", "left")),
+            row("Add", next, total, part),
+            row("Sub", total, next, total),
+            row("Sub", part, part, total),
+            row("Add", lost, lost, part),
+            row("Adds", total, next, scalars=(const(0.0),)),
+            row("Add", before, total, lost),
+            # What is not finite lost NaN: there the sum itself stands before what follows.
+            Instr("compare", "Compare", numbers, (before, before), Kind.ROW, span, attrs=("EQ",)),
+            Instr("select", "Select", before, (numbers, before, total), Kind.ROW, span),
         ]
 
     def _reduced(self, node: Node) -> Local:

@@ -18,7 +18,7 @@ from pypto.ir.tensor import (
     Value,
     walk,
 )
-from pypto.ops.lowering import IOTA, REDUCE, axis_of
+from pypto.ops.lowering import IOTA, REDUCE, SCAN, axis_of
 
 __all__ = ["Axes", "Mixed"]
 
@@ -176,7 +176,7 @@ class Axes:
             if axis is None:
                 found.append((operand, None))
                 continue
-            if use.op in REDUCE and axis == axis_of(use):
+            if use.op in REDUCE | SCAN and axis == axis_of(use):
                 raise Mixed
             if use.op == "squeeze" and axis >= axis_of(use):
                 found.append((operand, axis + 1))

@@ -63,11 +63,11 @@ def synchronize(draft: Draft) -> dict[int, set[int]]:
                 since.clear()
             since.note(instr)
 
-    def walk_tile() -> None:
+    def walk_tile(steps: bool = True) -> None:
         walk(draft.head)
         for phase in draft.phases:
             walk(phase.start)
-            for _ in range(2 if draft.form in ("chunks", "columns") else 1):
+            for _ in range(0 if not steps else 2 if draft.form in ("chunks", "columns") else 1):
                 walk(phase.step)
             walk(phase.finish)
         walk(draft.tail)
@@ -75,6 +75,9 @@ def synchronize(draft: Draft) -> dict[int, set[int]]:
     walk(draft.prologue)
     walk_tile()
     walk_tile()
+    if draft.form in ("chunks", "columns"):
+        walk_tile(steps=False)  # along an axis that is empty
+        walk_tile(steps=False)
     return before
 
 
