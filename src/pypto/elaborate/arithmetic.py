@@ -16,8 +16,8 @@ from pypto.elaborate.diagnostics import Poisoned, refuse
 from pypto.elaborate.dunders import call_special_method, operator_method
 from pypto.elaborate.iteration import MAX_LENGTH, items_of
 from pypto.elaborate.machine import Frame
+from pypto.elaborate.operations import apply_operation
 from pypto.elaborate.scalars import as_number, dict_of, from_python, number, python_call
-from pypto.elaborate.tensors import apply_operation
 from pypto.elaborate.values import Item, Known, Mapping, Scalar, Sequence, is_tensor, scalar
 from pypto.error import FeNotImplementedError, FeTypeError, FeValueError, Span
 from pypto.ir.dtype import DataType

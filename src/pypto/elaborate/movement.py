@@ -15,8 +15,9 @@ from pypto.elaborate.builder import whole
 from pypto.elaborate.diagnostics import Poisoned, refuse
 from pypto.elaborate.iteration import items_of
 from pypto.elaborate.machine import Frame
+from pypto.elaborate.operations import apply_operation, converted
 from pypto.elaborate.scalars import as_number
-from pypto.elaborate.tensors import Argument, apply_operation, converted, load, write
+from pypto.elaborate.tensors import Argument, load, write
 from pypto.elaborate.values import Item, Known, Part
 from pypto.elaborate.views import narrowed_to
 from pypto.error import FeTypeError, ShapeError, Span
