@@ -16,6 +16,9 @@ CASES = {
     "gelu": ("bench.operators", "gelu"),
     "softmax": ("bench.operators", "softmax"),
     "tiny": ("bench.operators", "tiny"),
+    "transpose": ("bench.movement", "transpose"),
+    "concat": ("bench.movement", "concat"),
+    "pad": ("bench.movement", "pad"),
     "checked": ("bench.checked", "checked"),
 }
 _ROUNDS = {"start": 5, "call": 31, "compile": 3}

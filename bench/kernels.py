@@ -37,6 +37,31 @@ def softmax(
 
 
 @pypto.frontend.jit
+def transpose(
+    x: pypto.Tensor([pypto.DYNAMIC, 4096], pypto.DT_FP32),
+    out: pypto.Tensor([4096, pypto.DYNAMIC], pypto.DT_FP32),
+):
+    out[:] = x.transpose(0, 1)
+
+
+@pypto.frontend.jit
+def concat(
+    x: pypto.Tensor([pypto.DYNAMIC, 2048], pypto.DT_FP32),
+    y: pypto.Tensor([pypto.DYNAMIC, 2048], pypto.DT_FP32),
+    out: pypto.Tensor([pypto.DYNAMIC, 4096], pypto.DT_FP32),
+):
+    out[:] = pypto.concat([x, y], -1)
+
+
+@pypto.frontend.jit
+def pad(
+    x: pypto.Tensor([pypto.DYNAMIC, 4000], pypto.DT_FP32),
+    out: pypto.Tensor([pypto.DYNAMIC, 4096], pypto.DT_FP32),
+):
+    out[:] = pypto.pad(x, [0, 96, 0, 96])
+
+
+@pypto.frontend.jit
 def tiny_tile(
     x: pypto.Tensor((32, 32, 1, 256), pypto.DT_FP32),
     y: pypto.Tensor((32, 32, 1, 256), pypto.DT_FP32),

@@ -124,6 +124,17 @@ def _label(frame: Frame, given: dict[str, Argument], name: str | None) -> str:
     return text if isinstance(text, str) and text.isidentifier() else (name or "local")
 
 
+def _check_sign(frame: Frame, value: Item, dtype: Argument, span: Span) -> None:
+    kind = frame.python(*dtype, "the dtype of a local tensor")
+    unsigned = isinstance(kind, DataType) and kind.name.startswith("DT_UINT")
+    negative = isinstance(value, Known) and is_int(value) and int(frame.use(value, span)) < 0
+    if unsigned and negative:
+        refuse(
+            FeValueError, f"full: {kind} holds no negative number", span, expected="0 or more",
+            got=v.describe(value),
+        )  # fmt: skip
+
+
 def filled_tensor(
     frame: Frame,
     function: Builtin,
@@ -139,6 +150,7 @@ def filled_tensor(
         value = given["fill_value"][0]
         if isinstance(value, Known) and isinstance(value.value, Element):
             value = Known(value.value.value)
+        _check_sign(frame, value, given["dtype"], given["fill_value"][1])
         if number(value) is None and not isinstance(value, v.Tensor | v.Poison):
             refuse(
                 FeTypeError, "full: 'fill_value' must be a number", given["fill_value"][1],

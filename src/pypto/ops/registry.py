@@ -12,6 +12,7 @@ from pypto.ops import (
     arithmetic,
     bits,
     comparison,
+    creation,
     division,
     exponential,
     functions,
@@ -33,6 +34,7 @@ __all__ = ["Operation", "get", "method", "names", "operations", "operator"]
 _FAMILIES = (
     arithmetic, functions, rounding, exponential, trigonometry, gaussian, comparison, selection,
     bits, division, activation, normalization, reduction, positions, variance, scan, movement,
+    creation,
 )  # fmt: skip
 _SPECS: dict[str, OpSpec] = {spec.name: spec for family in _FAMILIES for spec in family.SPECS}
 
@@ -95,4 +97,6 @@ def operator(symbol: str) -> OpSpec | None:
 def method(name: str) -> OpSpec | None:
     """The operation behind ``tensor.<name>(…)``, else None. Every operation is a method, too."""
     spec = _SPECS.get(name)
-    return spec if spec is not None and spec.params[0].kind in ("tensor", "operand") else None
+    if spec is None or name == "arange":  # of numbers alone
+        return None
+    return spec if spec.params[0].kind in ("tensor", "operand") else None

@@ -382,8 +382,9 @@ class _Selector:
         local = self._keep(node, self._new(node), block)
         kind, span = local.kind, node.statement.span
         if kind is Kind.ONE:
-            outer = [n for n, group in enumerate(self.layout.groups[:-2]) if group[0] in node.axes]
-            start = f"axis{outer[0]}" if outer else "0"
+            names = [*(f"axis{n}" for n in range(len(self.layout.space.outer))), "row"]
+            groups = zip(names, self.layout.groups[:-1], strict=False)
+            start = next((name for name, group in groups if group[0] in node.axes), "0")
             self.filled.add(local)
             block.instrs.append(
                 Instr("iota", "Duplicate", local, (), Kind.ONE_BLOCKS, span, attrs=(start,))

@@ -183,12 +183,13 @@ inline uint32_t RowsStep(const PyptoRuntime* runtime, int64_t pitch, int64_t mos
     return static_cast<uint32_t>(Max(step - step % granule, granule));
 }
 
-// Rows and columns of a tile of a space that is transposed on chip: nearly square, multiples of 32, as large as
-// `most` elements and, at `bytes` each, the cache allow. Copies and instructions take 2016 of either at most.
+// Rows and columns of a tile of a space that is transposed on chip: nearly square, multiples of 32, of at most `most`
+// elements of `bytes`; longer rows in memory are worth a tile that is twice the first-level cache. Copies and
+// instructions take 2016 of either at most.
 inline void TileStep(const PyptoRuntime* runtime, int64_t rows, int64_t cols, int64_t most, int64_t bytes, uint32_t& tall, uint32_t& wide)
 {
     constexpr int64_t unit = 32, longest = 2016;
-    const int64_t units = Max(Min(StepBudget(runtime) / bytes, most) / (unit * unit), INT64_C(1));
+    const int64_t units = Max(Min(static_cast<int64_t>(runtime->l1_bytes * 2) / bytes, most) / (unit * unit), INT64_C(1));
     const int64_t high = Min(Up(Max(rows, INT64_C(1)), unit), longest) / unit;
     const int64_t broad = Min(Up(Max(cols, INT64_C(1)), unit), longest) / unit;
     int64_t side = 1;

@@ -68,13 +68,19 @@ PYPTO_SHARED void load_rows(State& s, const Rows& rows)
     copy_rows(r);
 }
 
+/* Whether short rows, those of a tile, fill lines of the cache: none is read to be written in part. */
+PYPTO_INLINE bool whole_lines(const Rows& r)
+{
+    return r.bytes % 128 == 0 && (reinterpret_cast<uintptr_t>(r.dst) | r.dst_pitch) % 64 == 0;
+}
+
 PYPTO_SHARED void store_rows(State& s, const Rows& rows)
 {
     const Rows r = merged(rows);
     Wanted& wanted = s.tracker.wanted;
     if (kNaive || r.rows * r.bytes < kStreamBytes) {
         copy_rows(r);
-    } else if (s.streaming && r.bytes >= kStreamBytes) {
+    } else if (s.streaming && (r.bytes >= kStreamBytes || whole_lines(r))) {
         for (uint32_t row = 0; row < r.rows; ++row) {
             stream_bytes(r.dst + row * r.dst_pitch, r.src + row * r.src_pitch, r.bytes, wanted);
         }

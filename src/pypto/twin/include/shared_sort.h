@@ -9,11 +9,78 @@
 
 namespace pypto_twin {
 
+#if defined(__has_builtin)
+#if __has_builtin(__builtin_shufflevector)
+#define PYPTO_TWIN_SHUFFLES 1
+#endif
+#endif
+
+#if defined(PYPTO_TWIN_SHUFFLES)
+typedef uint8_t u8x16 __attribute__((vector_size(16)));
+
+template <uint32_t size>
+struct Interleaved;
+#define PYPTO_TWIN_INTERLEAVED(size, vector, low, high)                       \
+    template <>                                                              \
+    struct Interleaved<size> {                                               \
+        using Vector = vector;                                               \
+        static PYPTO_INLINE Vector first(Vector a, Vector b) { return __builtin_shufflevector low; } \
+        static PYPTO_INLINE Vector second(Vector a, Vector b) { return __builtin_shufflevector high; } \
+    };
+PYPTO_TWIN_INTERLEAVED(1, u8x16, (a, b, 0, 16, 1, 17, 2, 18, 3, 19, 4, 20, 5, 21, 6, 22, 7, 23),
+                       (a, b, 8, 24, 9, 25, 10, 26, 11, 27, 12, 28, 13, 29, 14, 30, 15, 31))
+PYPTO_TWIN_INTERLEAVED(2, simd::u16x8, (a, b, 0, 8, 1, 9, 2, 10, 3, 11), (a, b, 4, 12, 5, 13, 6, 14, 7, 15))
+PYPTO_TWIN_INTERLEAVED(4, simd::i32x4, (a, b, 0, 4, 1, 5), (a, b, 2, 6, 3, 7))
+#undef PYPTO_TWIN_INTERLEAVED
+
+/* The same with registers, for builds that only compute: squares of 16 bytes a side. */
+template <uint32_t size>
+PYPTO_INLINE void transpose_squares(const Blocks& dst, const Blocks& src, uint32_t repeats)
+{
+    using Shuffle = Interleaved<size>;
+    using Vector = typename Shuffle::Vector;
+    constexpr uint32_t side = 16 / size, across = size == 1 ? 1 : 2;
+    for (uint32_t r = 0; r < repeats; ++r) {
+        for (uint32_t down = 0; down < kTransposed / side; ++down) {
+            for (uint32_t right = 0; right < across; ++right) {
+                Vector lines[side], next[side];
+                for (uint32_t i = 0; i < side; ++i) {
+                    const uint8_t* const from = src.at[down * side + i] + uint64_t{r} * src.pitch;
+                    lines[i] = simd::load<Vector>(from + src.first + right * 16);
+                }
+                for (uint32_t round = 1; round < side; round *= 2) { /* each doubles what stands in order */
+                    for (uint32_t i = 0; i < side / 2; ++i) {
+                        next[2 * i] = Shuffle::first(lines[i], lines[i + side / 2]);
+                        next[2 * i + 1] = Shuffle::second(lines[i], lines[i + side / 2]);
+                    }
+                    for (uint32_t i = 0; i < side; ++i) {
+                        lines[i] = next[i];
+                    }
+                }
+                for (uint32_t j = 0; j < side; ++j) {
+                    const uint32_t element = right * side + j;
+                    const uint32_t block = size == 4 ? 2 * element + down / 2 : element;
+                    const uint32_t place = size == 4 ? down % 2 * 16 : down * side * size;
+                    simd::store(dst.at[block] + uint64_t{r} * dst.pitch + dst.first + place, lines[j]);
+                }
+            }
+        }
+    }
+}
+#endif
+
 PYPTO_SHARED void transpose_blocks(const Blocks& dst, const Blocks& src, uint32_t size, uint32_t repeats)
 {
     if (!on_instruction(PIPE_V)) {
         return;
     }
+#if defined(PYPTO_TWIN_SHUFFLES)
+    if constexpr (!kHooks && !kNaive) {
+        return size == 4   ? transpose_squares<4>(dst, src, repeats)
+               : size == 2 ? transpose_squares<2>(dst, src, repeats)
+                           : transpose_squares<1>(dst, src, repeats);
+    }
+#endif
     const uint32_t elements = size == 4 ? 8 : kTransposed; /* of a source block */
     const uint32_t written = size == 4 ? kBlockBytes : kTransposed * size;
     for (uint32_t r = 0; r < repeats; ++r) {
