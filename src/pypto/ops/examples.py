@@ -55,5 +55,48 @@ interleave [[0, 10, 1, 11], [4, 14, 5, 15]]
 pack [0, 0, 0, 0, 1, 0, 0, 0, 2]
 """
 
-EXAMPLES: dict[str, tuple[str, str]] = {"movement": (_MOVEMENT, _MOVED)}
+_CREATION = """\
+import torch
+
+import pypto
+
+
+@pypto.frontend.jit
+def creation(
+    x: pypto.Tensor([3, 4], pypto.DT_INT32),
+    y: pypto.Tensor([3], pypto.DT_INT32),
+    steps: pypto.Tensor([4], pypto.DT_FP32),
+    hot: pypto.Tensor([3, 4], pypto.DT_INT64),
+    lower: pypto.Tensor([3, 4], pypto.DT_INT32),
+    upper: pypto.Tensor([3, 4], pypto.DT_INT32),
+):
+    steps[:] = pypto.arange(1.0, 3, 0.5)
+    hot[:] = pypto.one_hot(y, 4)
+    lower[:] = pypto.tril(x)
+    upper[:] = x.triu(diagonal=1)
+
+
+x = torch.arange(1, 13, dtype=torch.int32).reshape(3, 4)
+y = torch.tensor([2, 0, 3], dtype=torch.int32)
+results = {
+    "arange": torch.empty(4),
+    "one_hot": torch.empty(3, 4, dtype=torch.int64),
+    "tril": torch.empty(3, 4, dtype=torch.int32),
+    "triu": torch.empty(3, 4, dtype=torch.int32),
+}
+creation(x, y, *results.values())
+for name, result in results.items():
+    print(name, result.tolist())
+"""
+_CREATED = """\
+arange [1.0, 1.5, 2.0, 2.5]
+one_hot [[0, 0, 1, 0], [1, 0, 0, 0], [0, 0, 0, 1]]
+tril [[1, 0, 0, 0], [5, 6, 0, 0], [9, 10, 11, 0]]
+triu [[0, 2, 3, 4], [0, 0, 7, 8], [0, 0, 0, 12]]
+"""
+
+EXAMPLES: dict[str, tuple[str, str]] = {
+    "movement": (_MOVEMENT, _MOVED),
+    "creation": (_CREATION, _CREATED),
+}
 """The text of a program and its output; the tests of the documentation run them."""
