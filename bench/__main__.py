@@ -19,6 +19,14 @@ CASES = {
     "transpose": ("bench.movement", "transpose"),
     "concat": ("bench.movement", "concat"),
     "pad": ("bench.movement", "pad"),
+    "sum_first": ("bench.reductions", "sum_first"),
+    "sum_middle": ("bench.reductions", "sum_middle"),
+    "sum_last": ("bench.reductions", "sum_last"),
+    "amax_first": ("bench.reductions", "amax_first"),
+    "argmax_last": ("bench.reductions", "argmax_last"),
+    "softmax_first": ("bench.reductions", "softmax_first"),
+    "cumsum_first": ("bench.reductions", "cumsum_first"),
+    "cumsum_last": ("bench.reductions", "cumsum_last"),
     "checked": ("bench.checked", "checked"),
 }
 _ROUNDS = {"start": 5, "call": 31, "compile": 3}

@@ -26,7 +26,7 @@ REPEATS = 255
 TURN = 16  # rows that one instruction transposes
 TILE = 32  # what the rows and columns of a tile that is transposed are multiples of, but the last
 FEWEST = 64  # elements that a step holds at least
-STRIP = 512  # columns of a strip: a row of it is 2 KiB of FP32
+STRIP = 1024  # columns of a strip: a row of it is 4 KiB of FP32
 DYNAMIC_ROWS = 64  # rows that a step may hold when the row length is known at launch only
 
 # CPU cost of an instruction per element, in nanoseconds of one core: for the choice between one

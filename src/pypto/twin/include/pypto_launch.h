@@ -159,7 +159,7 @@ inline int64_t StepBudget(const PyptoRuntime* runtime)
 }
 
 // Steps of strips are copied and read once: they may take so many first-level caches.
-constexpr int64_t kStripCaches = 4;
+constexpr int64_t kStripCaches = 8;
 
 // Elements of a step over `total` elements that `parts` cores share: a multiple of `unit`, at most `most`.
 // Where there are few steps they are of equal size, as every core takes whole ones.
