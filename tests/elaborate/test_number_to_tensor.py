@@ -117,5 +117,6 @@ def test_other_bases_and_exponents(shop: Workshop) -> None:
     ):
         message = shop.message(kernel(line, "FP32"), "k")
         assert f"  got       {got}\n" in message
-        assert message.endswith("  help: pypto.pow(input, other, precision_type=1)")
+        help = "precision_type=pypto.PrecisionType.HIGH_PRECISION"
+        assert message.endswith(f"  help: pypto.pow(input, other, {help})")
     shop.elaborate(shop.module(kernel("o[:] = x ** s", "FP32"))["k"])

@@ -89,7 +89,7 @@ def test_a_part_with_gaps_is_copied_before_its_shape_changes(shop: Workshop) -> 
         ("pypto.assemble([x], o)", FeTypeError,
          "assemble takes pairs of a tensor and its offsets"),
         ("pypto.full([4], 'a', FP32)", FeTypeError,
-         "only a tensor or a number can be stored into 't'"),
+         "full: 'fill_value' must be a number"),
     ],
 )  # fmt: skip
 def test_refusals(shop: Workshop, line: str, cls: type[PyptoError], message: str) -> None:

@@ -34,6 +34,7 @@ PROGRAMS = {
         "o[:] = a",
     ),
     "all of it": ("a = x * 2", "b = a", "a[:] = x", "o[:] = b"),
+    "doubled in place": ("a = x + 1", "b = a", "a += a", "b[:] = a", "o[:] = b"),
     "made in a loop": (
         "for i in pypto.loop(4):", "    t = x[i] * 2", "    t[0:2] = 1.5", "    o[i] = t",
     ),
