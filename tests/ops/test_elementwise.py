@@ -42,7 +42,7 @@ def others(spec: OpSpec) -> bool:
 SPECS = tuple(
     s
     for s in map(registry.get, registry.names())
-    if not others(s) and s.inplace is None and s.lower is not None
+    if not others(s) and s.inplace is None and s.group not in ("movement", "creation")
 )
 UNARY = tuple(s for s in SPECS if operands(s) == 1)
 BINARY = tuple(s for s in SPECS if operands(s) == 2 and s.name != "prelu")

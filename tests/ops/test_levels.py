@@ -18,7 +18,7 @@ from pypto.ir.verify import verify_tensor, verify_tile
 from tests.ops.batch import Batch, make_function
 from tests.ops.checks import HEADER
 
-X, Y = torch.ones(6, 40), torch.ones(1, 40)
+X, Y, Z = torch.ones(6, 40), torch.ones(1, 40), torch.ones(40, 6)
 F, H = "pypto.Tensor([D, D], pypto.DT_FP32)", "pypto.Tensor([D, D], pypto.DT_BF16)"
 KERNELS = {
     "add": (f"x: {F}, o: {F}", "o[:] = x + 1", (X, X)),
@@ -48,6 +48,12 @@ KERNELS = {
         (X, torch.ones(6, dtype=torch.int32)),
     ),
     "cumsum": (f"x: {F}, o: {F}", "o[:] = pypto.cumsum(x, -1)", (X, X)),
+    "transposed": (f"x: {F}, y: {F}, o: {F}", "o[:] = x.transpose(0, 1) + y", (X, Z, Z)),
+    "joined": (
+        f"x: {F}, y: {F}, o: {F}", "o[:] = pypto.concat([x, y * 2], -1)",
+        (X, X, torch.ones(6, 80)),
+    ),
+    "padded": (f"x: {F}, o: {F}", "o[:] = pypto.pad(x, [0, 8, 0, 2])", (X, torch.ones(8, 48))),
     "stages": (
         f"x: {F}, o: pypto.Tensor([1], pypto.DT_FP32), p: {F}",
         "m = pypto.amax(x, -1)\n    o[:] = pypto.amax(m, -1)\n    p[:] = x * 2",

@@ -75,7 +75,7 @@ PYPTO_SHARED void transpose_blocks(const Blocks& dst, const Blocks& src, uint32_
         return;
     }
 #if defined(PYPTO_TWIN_SHUFFLES)
-    if constexpr (!kHooks && !kNaive) {
+    if (!kHooks && !kNaive && dst.at[0] != src.at[0]) { /* in place, all is read before any is written */
         return size == 4   ? transpose_squares<4>(dst, src, repeats)
                : size == 2 ? transpose_squares<2>(dst, src, repeats)
                            : transpose_squares<1>(dst, src, repeats);
