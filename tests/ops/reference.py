@@ -305,6 +305,9 @@ def _allowed(
 ) -> torch.Tensor:
     relative, absolute = tolerance
     scale = value.double().abs()
+    if spec.name in ("prod", "cumprod"):
+        # Every product is rounded, however they are grouped.
+        relative = max(relative, bound["input"].shape[bound["dim"]] * 2.0**-24)
     if spec.name == "sum":
         # Order of summation: relative to the sum of magnitudes.
         scale = bound["input"].value.double().abs().sum(bound["dim"], bound["keepdim"])

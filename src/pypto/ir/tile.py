@@ -65,6 +65,7 @@ class Kind(enum.Enum):
     FOLD = "fold"  # 256 bytes a row
     FOLD_TWICE = "fold_twice"  # 512 bytes a row
     ONE_TOTALS = "one_totals"  # two repeats: a running total, and what its roundings have lost
+    PIECES = "pieces"  # two pieces of a row of running totals: 64 segments of 32 elements each
     BYTES = "bytes"  # scratch of a library function, as large as a FULL of its dtype
     FULL_BITS = "full_bits"  # a bit for each element of a FULL, COL, ROW or ONE
     COL_BITS = "col_bits"

@@ -186,6 +186,7 @@ def _needed(plan: Plan, local: Local) -> int:
         Kind.FOLD: rows * REPEAT,
         Kind.FOLD_TWICE: 2 * rows * REPEAT,
         Kind.ONE_TOTALS: 2 * REPEAT,
+        Kind.PIECES: 2 * 64 * 32 * size,
         Kind.BYTES: 2048,
         Kind.FULL_BITS: plan.step_max // 8,
         Kind.COL_BITS: rows // 8,

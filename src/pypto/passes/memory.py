@@ -57,6 +57,7 @@ def slot_bytes(kind: Kind, dtype: DataType, capacity: Capacity) -> int:
         Kind.FOLD: capacity.rows * 256,
         Kind.FOLD_TWICE: capacity.rows * 512,
         Kind.ONE_TOTALS: 2 * REPEAT,
+        Kind.PIECES: 2 * 64 * 32 * size,
         Kind.BYTES: LIBRARY_SCRATCH,
         Kind.FULL_BITS: bits(capacity.step),
         Kind.COL_BITS: bits(rows8),

@@ -696,7 +696,7 @@ class _Selector:
             self._scan_rows(source, dst, stem, use.span, block)
             return
         state = Local("state", source.dtype, Kind.ONE_TOTALS)
-        work = Local("work", DataType.DT_UINT8, Kind.BYTES)
+        work = Local("piece", source.dtype, Kind.PIECES)
         if self.form == "chunks":
             self._start(block).instrs.append(
                 Instr("neutral", "Duplicate", state, (), Kind.ONE_TOTALS, use.span, attrs=(stem,))
