@@ -139,6 +139,30 @@ def test_fillpad(rows: int) -> None:
 
 
 @pypto.frontend.jit
+def move_tails(
+    x: T([pypto.DYNAMIC, 40]), y: T([pypto.DYNAMIC, 24]), o: T([pypto.DYNAMIC, 64]),
+    p: T([pypto.DYNAMIC, 48]), q: T([pypto.DYNAMIC, 40]),
+):  # fmt: skip
+    for i in pypto.loop(pypto.ceildiv(x.shape[0], 16)):
+        a, b = x[i * 16 : (i + 1) * 16], y[i * 16 : (i + 1) * 16]
+        o[i * 16 : (i + 1) * 16] = pypto.concat([a, b], -1)
+        p[i * 16 : (i + 1) * 16] = pypto.pad(a, [0, 8], value=2)
+    last = x[(x.shape[0] - 1) // 16 * 16 : (x.shape[0] - 1) // 16 * 16 + 16]
+    q[0:32] = pypto.concat([last, x[0:16]])
+
+
+@pytest.mark.parametrize("rows", [16, 37, 200])
+def test_parts_that_are_valid_in_part(rows: int) -> None:
+    """What is valid of a part stands right behind what is valid of the one before."""
+    x, y = torch.randn(rows, 40), torch.randn(rows, 24)
+    o, p, q = torch.zeros(rows, 64), torch.zeros(rows, 48), torch.zeros(40, 40)
+    move_tails(x, y, o, p, q)
+    assert torch.equal(o, torch.cat([x, y], -1)) and torch.equal(p, pad(x, [0, 8], value=2))
+    both = torch.cat([x[(rows - 1) // 16 * 16 :], x[:16]])
+    assert torch.equal(q, torch.cat([both, torch.zeros(40 - len(both), 40)]))
+
+
+@pypto.frontend.jit
 def unpacked(x: T([pypto.DYNAMIC], pypto.DT_UINT8), o: T([pypto.DYNAMIC], pypto.DT_FP32)):
     o[:] = pypto.unpack(x, pypto.DT_FP32)
 

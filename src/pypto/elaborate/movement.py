@@ -168,6 +168,7 @@ def _clone(make: _Making) -> Item:
 
 
 def _concat(make: _Making) -> Item:
+    """What is valid of each tensor stands right behind what is valid of the one before."""
     values = make.call.args["tensors"]
     assert isinstance(values, tuple)
     dim = make.call.args["dim"]
@@ -176,54 +177,47 @@ def _concat(make: _Making) -> Item:
     part = make.local()
     start: Expr = const(0)
     valid = [*make.type.shape]
-    for number, value in enumerate(values):
-        shape, sizes = value.type.shape, value.type.sizes
-        if shape[dim] != sizes[dim] and number + 1 < len(values):
-            refuse(
-                ShapeError, "a tensor that is valid in part along 'dim' comes last in concat",
-                make.span, got=str(value.type), help="fill the rest first: pypto.fillpad(t)",
-            )  # fmt: skip
-        offsets: list[Expr] = [const(0)] * len(shape)
+    for value in values:
+        offsets: list[Expr] = [const(0)] * make.type.rank
         offsets[dim] = start
-        make.store(make.box(part, offsets, shape), value)
-        for axis, (size, held) in enumerate(zip(shape, sizes, strict=True)):
-            if axis == dim and held != size:
-                valid[axis] = apply("add", start, held)
-            elif axis != dim and held != size:
+        make.store(make.box(part, offsets, value.type.shape), value)
+        for axis, held in enumerate(value.type.sizes):
+            if axis != dim and held != value.type.shape[axis]:
                 valid[axis] = make.builder.smaller(valid[axis], held)
-        start = apply("add", start, shape[dim])
+        start = apply("add", start, value.type.sizes[dim])
+    valid[dim] = start
     return make.narrowed(part, valid)
 
 
-def _surrounded(make: _Making, inner: Sequence[Expr]) -> Item:
-    """The operand in the corner, the number around it: boxes that share no element."""
-    value, outer = make.value("input"), make.type.shape
+def _surrounded(make: _Making, outer: Sequence[Expr]) -> Item:
+    """What is valid of the operand in the corner, the number around it as far as ``outer``: boxes
+    that share no element."""
+    value = make.value("input")
+    inner = value.type.sizes
     part = make.local()
     make.store(make.box(part, [const(0)] * len(outer), value.type.shape), value)
-    for axis, (size, whole_size) in enumerate(zip(inner, outer, strict=True)):
-        if size == whole_size:
+    for axis, (size, end) in enumerate(zip(inner, outer, strict=True)):
+        if size == end:
             continue
         offsets: list[Expr] = [const(0)] * len(outer)
         offsets[axis] = size
-        sizes = [*inner[:axis], apply("sub", whole_size, size), *outer[axis + 1 :]]
+        sizes = [*inner[:axis], apply("sub", end, size), *outer[axis + 1 :]]
         number = make.call.args["value"]
         write(make.frame, make.box(part, offsets, sizes), Known(number), make.span, make.name)
-    return make.shown(part)
+    return make.narrowed(part, outer)
 
 
 def _pad(make: _Making) -> Item:
-    value = make.value("input")
-    padding(make.call)
-    if value.type.valid is not None:
-        refuse(
-            ShapeError, "pad takes a tensor that is valid throughout", make.span,
-            got=str(value.type), help="fill the rest first: pypto.fillpad(t)",
-        )  # fmt: skip
-    return _surrounded(make, value.type.shape)
+    outer = [*make.value("input").type.sizes]
+    bottom, right = padding(make.call)
+    outer[-1] = apply("add", outer[-1], right)
+    if bottom:
+        outer[-2] = apply("add", outer[-2], bottom)
+    return _surrounded(make, outer)
 
 
 def _fillpad(make: _Making) -> Item:
-    return _surrounded(make, make.value("input").type.sizes)
+    return _surrounded(make, make.type.shape)
 
 
 def _expand_clone(make: _Making) -> Item:

@@ -112,6 +112,7 @@ class _Place:
         out.remove(load)
         out.pop()
         self.gone.add(load.buffer)
+        self.touches[root(last.buffer)] += len(stores) - 1
 
     def _touches(self, statement: Statement, memory: Buffer) -> bool:
         return isinstance(statement, Load | Store) and self.same[statement.buffer] is memory
