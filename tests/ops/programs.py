@@ -327,14 +327,17 @@ class Writer:
     def reduce(self) -> bool:
         a = self.operand()
         op = self.chooser.choose(("sum", "sum", "amax", "amin"))
-        last = a.shape[-1]
-        if op != "sum" and isinstance(last, str):
-            self.positive.add(last)
+        rank = len(a.shape)
+        axis = self.chooser.choose((rank - 1, self.chooser.number(0, rank - 1)))
+        size = a.shape[axis]
+        if op != "sum" and isinstance(size, str):
+            self.positive.add(size)
         keep = len(a.shape) == 1 or bool(self.chooser.number(0, 2))
         self.tile(a.shape, a.dtype)
-        dim = self.chooser.choose((-1, len(a.shape) - 1))
+        dim = self.chooser.choose((axis - rank, axis))
         text = f"pypto.{op}({a.text}, {dim}, keepdim={keep})"
-        self.define(text, (*a.shape[:-1], 1) if keep else a.shape[:-1], a.dtype)
+        kept = (1,) if keep else ()
+        self.define(text, (*a.shape[:axis], *kept, *a.shape[axis + 1 :]), a.dtype)
         return True
 
     def softmax(self) -> bool:
@@ -343,7 +346,8 @@ class Writer:
             return False
         a = self.chooser.choose(floats)
         self.tile(a.shape, a.dtype)
-        self.define(f"pypto.softmax({a.text}, dim=-1)", a.shape, a.dtype)
+        dim = self.chooser.number(0, len(a.shape) - 1)
+        self.define(f"pypto.softmax({a.text}, dim={dim})", a.shape, a.dtype)
         return True
 
     def update(self) -> bool:
