@@ -28,7 +28,7 @@ __all__ = [
     "value_request",
 ]
 
-_COPY = "use the tensor itself; where a copy is needed: pypto.cast({}, {}.dtype)"
+_COPY = "use the tensor itself; where a copy is needed: pypto.clone({})"
 _ELEMENTS = "the elements of a tensor are known only when the kernel runs"
 _CAST = "write pypto.cast({}, pypto.DT_FP32), or another dtype"
 
@@ -38,7 +38,7 @@ _ATTRIBUTES = {
         ("to", "type", "astype", "float", "half", "bfloat16", "double", "int", "long", "short"),
         _CAST,
     ),
-    **dict.fromkeys(("clone", "detach", "contiguous", "cpu", "copy", "data"), _COPY),
+    **dict.fromkeys(("detach", "contiguous", "cpu", "copy", "data"), _COPY),
     **dict.fromkeys(("item", "tolist", "numpy"), _ELEMENTS),
     **dict.fromkeys(("copy_", "set_", "assign"), "write {}[:] = ..."),
     **dict.fromkeys(("fill_", "zero_"), "write {}[:] = 0, or another number"),
@@ -55,6 +55,8 @@ _ATTRIBUTES = {
 
 # Functions of torch, NumPy and Python whose operation has another name.
 _RENAMED = {
+    "cat": "concat",
+    "concatenate": "concat",
     "max": "maximum",
     "min": "minimum",
     "multiply": "mul",

@@ -182,7 +182,7 @@ def _reinterpreted(
         refuse(
             ShapeError, "the last axis of this part does not lie side by side in memory", span,
             got=v.describe(tensor),
-            help=f"a dtype of {have} bytes alone can show it; or copy it first: t * 1",
+            help=f"a dtype of {have} bytes alone can show it; or copy it first: t.clone()",
         )  # fmt: skip
 
     def scaled(size: Expr) -> Expr:
