@@ -230,3 +230,25 @@ def test_the_number_of_cores_does_not_matter(sizes: tuple[int, int, int]) -> Non
         assert totals()[FP32.short].variant.run(*given, workers=workers) == 0
         results.append(torch.cat([g.flatten() for g in given[1:3]]))
     assert all(torch.equal(result, results[0]) for result in results)
+
+
+def test_a_step_fits_its_buffers() -> None:
+    """Rows of 65 columns, as many as the buffers of a stage with many operands hold."""
+    batch = Batch()
+    full = annotation("abc", INT32)
+    text = (
+        f"def tight(x: {full}, y: {full}, m: {annotation('a1c', INT32)}, g: {full}, n: {full}):\n"
+        "    z = y.bitwise_xor(x)\n"
+        "    low = pypto.amin(pypto.where(z.ne(x), x, 0), 1, keepdim=True)\n"
+        "    m[:] = low\n    g[:] = pypto.gcd(x, low)\n    n[:] = z.minimum(low)\n"
+    )
+
+    def given(sizes: tuple[int, int, int]) -> list[torch.Tensor]:
+        x, y = tensor(sizes, INT32), tensor(sizes, INT32, 1)
+        return [x // 7, y, filled(x[:, :1].contiguous()), filled(x), filled(x)]
+
+    case = Case(batch, text, "tight", *given((17, 33, 65)))
+    batch.build()
+    for columns in (65, 97, 129, 511, 1025):
+        case.check(*given((3, 33, columns)))
+        case.check(*given((3, 33, columns)), workers=1)

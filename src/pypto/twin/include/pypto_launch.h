@@ -210,7 +210,7 @@ inline uint32_t StripWidth(const PyptoRuntime* runtime, int64_t cols, int64_t gr
     const int64_t share = Min(Max((Max(cols, INT64_C(1)) + parts - 1) / parts, fewest), most);
     const int64_t strips = (Max(cols, INT64_C(1)) + share - 1) / share;
     const int64_t width = (Max(cols, INT64_C(1)) + strips - 1) / strips;
-    return static_cast<uint32_t>(Min(Up(width, width > fewest ? fewest : unit), most));
+    return static_cast<uint32_t>(Min(Up(width, unit), most));
 }
 
 // Rows of a step of strips. They do not depend on the number of cores, and so neither does the order of a sum.
