@@ -74,6 +74,11 @@ class _Conflict(Exception):
         self.value = value
 
 
+_PARTS = 4
+"""Parts of one tensor that a stage stores at most: halves and quarters that are computed together.
+Each has loads of its own, which on-chip memory must hold."""
+
+
 def fuse(
     body: Sequence[Simple], sizes: Sizes, same: Mapping[Buffer, Buffer], scope: Scope
 ) -> list[Stage]:
@@ -209,23 +214,24 @@ class _Fusion:
     # --- hazards ---
 
     def _hazard(self, store: Store, stage: Stage) -> bool:
-        """True when a store already in the stage writes the same memory: order must be kept."""
-        return self.same[store.buffer] in stage.written
+        """True when a store already in the stage may write the same elements: order is kept."""
+        touch = touch_of(store, self.same)
+        before = stage.written.get(self.same[store.buffer], ())
+        if len(before) >= _PARTS:
+            return True
+        return any(self.scope.meet(touch, touch_of(other, self.same)) for other, _ in before)
 
     def _check_loads(self, stage: Stage) -> None:
         """Every load of memory that the stage writes must read just what its own tile writes."""
         self._check_strides(stage)
         for node in stage.loading:
             assert isinstance(node.statement, Load)
-            found = stage.written.get(self.same[node.statement.buffer])
-            if found is None:
-                continue
-            store, target = found
-            same_place = self._equal(node.statement, store) and node.axes == target.axes
-            if not same_place and not self._meet(node.statement, store):
-                continue
-            if not same_place or not set(stage.axes) - {stage.reduced} <= node.present:
-                raise _Conflict(node.value)
+            for store, target in stage.written.get(self.same[node.statement.buffer], ()):
+                same_place = self._equal(node.statement, store) and node.axes == target.axes
+                if not same_place and not self._meet(node.statement, store):
+                    continue
+                if not same_place or not set(stage.axes) - {stage.reduced} <= node.present:
+                    raise _Conflict(node.value)
 
     def _meet(self, load: Load, store: Store) -> bool:
         """Whether ``load`` may read something that ``store`` writes."""

@@ -77,7 +77,7 @@ class Stage:
     nodes: list[Node] = field(default_factory=list)
     index: dict[Key, Node] = field(default_factory=dict)
     stores: list[tuple[Store, Node]] = field(default_factory=list)
-    written: dict[Buffer, tuple[Store, Node]] = field(default_factory=dict)  # by memory
+    written: dict[Buffer, list[tuple[Store, Node]]] = field(default_factory=dict)  # by memory
     loading: list[Node] = field(default_factory=list)
     # Accesses whose neighbours along their innermost axis lie apart in memory.
     strided: list[tuple[Node, Load | Store]] = field(default_factory=list)
@@ -93,7 +93,7 @@ class Stage:
 
     def write(self, memory: Buffer, store: Store, node: Node) -> None:
         self.stores.append((store, node))
-        self.written[memory] = (store, node)
+        self.written.setdefault(memory, []).append(self.stores[-1])
         if not _unit(node, store):
             self.strided.append((node, store))
 
@@ -110,8 +110,11 @@ class Stage:
             if isinstance(node.statement, Load):
                 self.loading.pop()
         while len(self.stores) > mark.stores:
-            self.stores.pop()
-            self.written.popitem()
+            last = self.stores.pop()
+            memory = next(m for m, stores in self.written.items() if stores[-1] is last)
+            self.written[memory].pop()
+            if not self.written[memory]:
+                del self.written[memory]
 
     def fitting(self, wanted: Sequence[Expr]) -> Sequence[Axis] | None:
         """The axes of the domain that a store of sizes ``wanted`` runs over, if it fits."""
