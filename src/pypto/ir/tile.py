@@ -105,6 +105,7 @@ class Slot:
     """A planned range of an area: ``offset`` and ``bytes`` are filled in by ``plan_memory``.
 
     ``phase``: whose queue buffers it lies in. A queue's buffers serve all phases in turn.
+    ``others``: kinds of locals that it holds as well, in turn; it is as long as the longest.
     """
 
     area: Area
@@ -113,6 +114,7 @@ class Slot:
     phase: int = 0
     offset: int = 0
     bytes: int = 0
+    others: tuple[tuple[Kind, DataType], ...] = ()
 
 
 @dataclass(slots=True, eq=False)

@@ -67,6 +67,19 @@ def slot_bytes(kind: Kind, dtype: DataType, capacity: Capacity) -> int:
     return round_up(wanted, BLOCK)
 
 
+_USUAL = Capacity(8192, 64, 256)  # what lengths are compared by
+
+
+def _longest(slot: Slot) -> tuple[Kind, DataType]:
+    held = ((slot.kind, slot.dtype), *slot.others)
+    return max(held, key=lambda one: slot_bytes(one[0], one[1], _USUAL))
+
+
+def _usual_bytes(slot: Slot) -> int:
+    kind, dtype = _longest(slot)
+    return slot_bytes(kind, dtype, _USUAL)
+
+
 def bits(elements: int) -> int:
     """Bytes of a bit for each element, in whole repeats of 2-byte elements."""
     return round_up(elements, REPEAT // 2) // 8
@@ -99,7 +112,9 @@ class Memory:
         for slot in self.slots:
             place = (slot.area, slot.phase)
             slot.offset = ends.get(place, 0)
-            slot.bytes = round_up(slot_bytes(slot.kind, slot.dtype, capacity), self.unit)
+            held = ((slot.kind, slot.dtype), *slot.others)
+            wanted = max(slot_bytes(kind, dtype, capacity) for kind, dtype in held)
+            slot.bytes = round_up(wanted, self.unit)
             ends[place] = slot.offset + slot.bytes
             areas[slot.area] = max(areas.get(slot.area, 0), ends[place])
         return areas
@@ -229,19 +244,43 @@ class _Planner:
             for slot in self.memory.slots:
                 if (slot.area is Area.IN) is inputs and self._suits(slot, local, life, None):
                     return slot
+        longer = self._lengthened(local, life)
+        if longer is not None:
+            return longer
         slot = Slot(Area.CALC, local.kind, local.dtype)
         self.memory.slots.append(slot)
+        return slot
+
+    def _lengthened(self, local: Local, life: _Life) -> Slot | None:
+        """The longest scratch slot that is free and not longer than ``local``, made longer: that
+        takes less than another slot. A longer one is left to those that need its length."""
+        wanted = slot_bytes(local.kind, local.dtype, _USUAL)
+        shorter = [
+            slot
+            for slot in self.memory.slots
+            if slot.area is Area.CALC
+            and _usual_bytes(slot) <= wanted
+            and self._free(slot, local, life)
+        ]
+        slot = max(shorter, key=_usual_bytes, default=None)
+        if slot is not None:
+            slot.others += ((local.kind, local.dtype),)
         return slot
 
     def _suits(self, slot: Slot, local: Local, life: _Life, meeting: int | None) -> bool:
         """True when ``slot`` has the right size and is free during ``life``; a user that ends at
         ``meeting``, where ``local`` begins, does not disturb."""
-        if (slot.kind, slot.dtype.bytes) != (local.kind, local.dtype.bytes):
+        kind, dtype = _longest(slot)
+        if (kind, dtype.bytes) != (local.kind, local.dtype.bytes):
             return False
         if slot.area in (Area.CONST, Area.HEAD, Area.TAIL, Area.KEPT):
             return False
         if slot.area in (Area.IN, Area.OUT) and not self._same_step(slot, life):
             return False
+        return self._free(slot, local, life, meeting)
+
+    def _free(self, slot: Slot, local: Local, life: _Life, meeting: int | None = None) -> bool:
+        """Whether nothing in ``slot`` is needed during ``life``."""
         # Locals get their slots in program order: who is not needed now never will be again.
         users = [u for u in self.busy[slot] if self.lives[u].last >= life.first]
         self.busy[slot] = users
