@@ -1,11 +1,14 @@
 """Kernels of the cases of reductions."""
 
+from typing import Any
+
 import pypto
 
-MATRIX = pypto.Tensor([pypto.DYNAMIC, pypto.DYNAMIC], pypto.DT_FP32)
-CUBE = pypto.Tensor([pypto.DYNAMIC, pypto.DYNAMIC, pypto.DYNAMIC], pypto.DT_FP32)
-LINE = pypto.Tensor([pypto.DYNAMIC], pypto.DT_FP32)
-PLACES = pypto.Tensor([pypto.DYNAMIC], pypto.DT_INT32)
+# Any: type checkers take a name in an annotation for a type.
+MATRIX: Any = pypto.Tensor([pypto.DYNAMIC, pypto.DYNAMIC], pypto.DT_FP32)
+CUBE: Any = pypto.Tensor([pypto.DYNAMIC, pypto.DYNAMIC, pypto.DYNAMIC], pypto.DT_FP32)
+LINE: Any = pypto.Tensor([pypto.DYNAMIC], pypto.DT_FP32)
+PLACES: Any = pypto.Tensor([pypto.DYNAMIC], pypto.DT_INT32)
 
 
 @pypto.frontend.jit
