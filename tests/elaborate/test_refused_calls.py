@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from pypto.ir.expr import evaluate
+from pypto.ir.evaluation import evaluate
 from tests.differential.agree import agree, count
 from tests.elaborate.support import Workshop
 

@@ -8,7 +8,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from pypto.ir.expr import Const, Expr, Symbol, Variable, apply, const, evaluate
+from pypto.ir.evaluation import evaluate
+from pypto.ir.expr import Const, Expr, Symbol, Variable, apply, const
 from pypto.ir.ranges import Ranges
 
 N = Symbol("n", 0, 0)  # a size

@@ -39,10 +39,11 @@ from pypto.elaborate.exits import (
 from pypto.elaborate.iteration import iterate
 from pypto.elaborate.joining import is_partial, refuse_partial
 from pypto.elaborate.loops import run_loop
-from pypto.elaborate.machine import Execute, Frame, Target, identifier
+from pypto.elaborate.machine import Execute, Frame, identifier
 from pypto.elaborate.parse import children
 from pypto.elaborate.raising import assert_statement, raise_statement
 from pypto.elaborate.scalars import number
+from pypto.elaborate.targets import names_read, targets_of
 from pypto.elaborate.values import POISON, Item, Known, Scalar, is_tensor
 from pypto.error import (
     Diagnostic,
@@ -123,12 +124,12 @@ def _collect(frame: Frame, node: cst.CSTNode, diagnostics: tuple[Diagnostic, ...
 
 def _poison(frame: Frame, node: cst.CSTNode) -> None:
     """Let what follows an error follow it in silence: what ``node`` sets, writes and uses."""
-    used = {name for name in _names(node) if name in frame.tensor_parameters}
+    used = {name for name in names_read(node) if name in frame.tensor_parameters}
     for rebinding in frame.context.rebindings:
         rebinding.used_after |= rebinding.name in used
     for name in used:
         frame.context.builder.read.add(frame.tensor_parameters[name])
-    for name, target in _targets(frame, node):
+    for name, target in targets_of(frame, node):
         held = frame.locals.get(name)
         if isinstance(held, v.Deferred):
             held = frame.tensor_parameters.get(name)
@@ -140,91 +141,6 @@ def _poison(frame: Frame, node: cst.CSTNode) -> None:
         if isinstance(held, Buffer):
             # Whatever the failed statement wanted to write counts as written.
             frame.context.builder.written.add(held)
-
-
-def _names(node: cst.CSTNode) -> Iterator[str]:
-    """Names that ``node`` may read: all but those that it only gives a value."""
-    if isinstance(node, cst.Name):
-        yield identifier(node)
-    for child in children(node):
-        only_set = isinstance(child, cst.Name) and child is getattr(node, "target", None)
-        if not only_set or isinstance(node, cst.AugAssign):
-            yield from _names(child)
-
-
-def _targets(frame: Frame, node: cst.CSTNode) -> tuple[Target, ...]:
-    """Names that ``node`` assigns, and names of tensors that it writes into."""
-    found = frame.context.targets.get(node)  # loops inside loops ask for the same statements
-    if found is None:
-        found = frame.context.targets[node] = tuple(_find_targets(frame, node))
-    return found
-
-
-def _find_targets(frame: Frame, node: cst.CSTNode) -> Iterator[Target]:
-    waiting = [node]
-    while waiting:
-        inner = waiting.pop()
-        kind = type(inner)
-        if kind in _COMPOUND and inner is not node:
-            yield from _targets(frame, inner)
-            continue
-        if kind in _SETTING:
-            yield from _own_targets(inner)
-        if kind not in _ENDING:
-            waiting += reversed([*children(inner)])
-
-
-def _own_targets(node: cst.CSTNode) -> Iterator[Target]:
-    """Those of ``node`` without what stands in it."""
-    if type(node) in _ASSIGNING:
-        yield from _target_names(node.target)  # type: ignore[attr-defined]
-    if isinstance(node, cst.Call) and isinstance(node.func, cst.Attribute):
-        owner = node.func.value
-        if isinstance(owner, cst.Name) and identifier(node.func.attr) == "move":
-            yield identifier(owner), node
-    if isinstance(node, cst.FunctionDef | cst.ClassDef):
-        yield identifier(node.name), node.name
-    if isinstance(node, cst.ImportAlias) and node.asname is None:
-        package: cst.CSTNode = node.name
-        while isinstance(package, cst.Attribute):
-            package = package.value
-        yield from _target_names(package)
-    for part in _BINDING.get(type(node).__name__, ()):
-        target = getattr(node, part)
-        yield from _target_names(target)
-
-
-# Refused syntax that gives names values, and where the names stand.
-_BINDING = {
-    "AsName": ("name",),
-    "MatchAs": ("name",),
-    "MatchMapping": ("rest",),
-    "MatchStar": ("name",),
-    "NamedExpr": ("target",),
-    "TypeAlias": ("name",),
-}
-
-_ASSIGNING = frozenset({cst.AssignTarget, cst.AnnAssign, cst.AugAssign, cst.For})
-_DEFINING = frozenset({cst.FunctionDef, cst.ClassDef})
-_COMPOUND = frozenset({cst.For, cst.While, cst.If, cst.With, cst.Try})
-_ENDING = _DEFINING | {cst.Name, cst.Integer, cst.Float}  # what is below them is no part of them
-_SETTING = (
-    _ASSIGNING | _DEFINING | {cst.Call, cst.ImportAlias} | {getattr(cst, n) for n in _BINDING}
-)
-
-
-def _target_names(target: cst.CSTNode | None) -> Iterator[Target]:
-    if isinstance(target, cst.Name):
-        yield identifier(target), target
-    elif isinstance(target, cst.Tuple | cst.List):
-        for element in target.elements:
-            yield from _target_names(element.value)
-    elif isinstance(target, cst.Subscript | cst.Attribute):
-        owner: cst.CSTNode = target
-        while isinstance(owner, cst.Subscript | cst.Attribute):
-            owner = owner.value
-        if isinstance(owner, cst.Name):
-            yield identifier(owner), target
 
 
 # --- control flow at compile time ---
@@ -255,7 +171,7 @@ def _for(frame: Frame, node: cst.For) -> None:
     span = frame.span(node.iter)
     if isinstance(iterated, v.Loop):
         _check_targets(frame, node, iterated)
-        names = [name for name, target in _targets(frame, node) if isinstance(target, cst.Name)]
+        names = [name for name, target in targets_of(frame, node) if isinstance(target, cst.Name)]
         names += sorted(nonlocal_names(frame) & frame.locals.keys())
         away = run_loop(frame, node, iterated, names, lambda: execute(frame, node.body))
         _otherwise(frame, node, away)

@@ -11,15 +11,20 @@ from collections.abc import Sequence as Items
 from dataclasses import replace
 
 from pypto.elaborate import values as v
-from pypto.elaborate.arithmetic import operand
 from pypto.elaborate.binding_builtins import bind_builtin
-from pypto.elaborate.diagnostics import Poisoned, refuse
+from pypto.elaborate.diagnostics import refuse
 from pypto.elaborate.iteration import items_of
 from pypto.elaborate.machine import Frame
 from pypto.elaborate.regions import Cut, cut_of
-from pypto.elaborate.scalars import as_number
 from pypto.elaborate.tensors import check_written, part_of_buffer, write
 from pypto.elaborate.values import Item, Known, Part
+from pypto.elaborate.view_arguments import (
+    LISTED,
+    axis_argument,
+    check_count,
+    numbers_argument,
+    tensor_argument,
+)
 from pypto.error import (
     DtypeError,
     FeNotImplementedError,
@@ -57,62 +62,6 @@ def call_view(
     )
 
 
-# --- arguments ---
-
-
-def _tensor(argument: Argument, function: str) -> v.Tensor:
-    item, span = argument
-    if isinstance(item, v.Scalar) and item.element is not None:
-        return item.element
-    if isinstance(item, v.Poison):
-        raise Poisoned
-    if not v.is_tensor(item):
-        refuse(FeTypeError, f"{function} takes a tensor", span, got=v.describe(item))
-    return item
-
-
-_LISTED = "write its ints in brackets, one for each axis: [8, 64]"
-
-
-def _numbers(frame: Frame, argument: Argument, what: str) -> list[Expr]:
-    """A list of ints, known or not."""
-    item, span = argument
-    parts = None if v.is_tensor(item) else items_of(frame, item, span)
-    if parts is None:
-        refuse(
-            FeTypeError, f"{what} is a list of ints", span, got=v.describe(item), help=_LISTED
-        )  # fmt: skip
-    numbers = []
-    for part in parts:
-        expr = operand(frame, part, span)
-        if expr is None or expr.kind == "float":
-            refuse(
-                FeTypeError, f"{what} is a list of ints", span, got=v.describe(part), help=_LISTED
-            )  # fmt: skip
-        numbers.append(as_number(expr))
-    return numbers
-
-
-def _check_count(found: Items[object], rank: int, what: str, span: Span) -> None:
-    if len(found) != rank:
-        refuse(
-            ShapeError, f"{what} has one number for each axis of the tensor", span,
-            expected=f"{rank} numbers", got=str(len(found)), help=_LISTED,
-        )  # fmt: skip
-
-
-def _axis(frame: Frame, argument: Argument, rank: int, what: str) -> int:
-    item, span = argument
-    axis = frame.python(item, span, what)
-    if type(axis) is not int or not -rank <= axis < rank:
-        refuse(
-            FeValueError, f"{what} is out of range", span, code="F00008",
-            expected=f"an int of {-rank} … {rank - 1}", got=v.describe(Known(axis)),
-            help="axes count from 0, or from the last one: -1",
-        )  # fmt: skip
-    return axis % rank
-
-
 # --- boxes ---
 
 _VARIES = "what varies is the valid shape: view(..., valid_shape=[...])"
@@ -147,7 +96,7 @@ def _typed(part: Part, shape: Items[Expr], valid: Items[Expr]) -> TensorType:
 
 
 def _view(frame: Frame, given: Given, span: Span, name: str | None) -> Item:
-    tensor = _tensor(given["input"], "view")
+    tensor = tensor_argument(given["input"], "view")
     shape = given.get("shape", (None, span))[0]
     if "dtype" not in given and isinstance(shape, Known) and isinstance(shape.value, DataType):
         given = {**given, "dtype": given["shape"]}  # x.view(dtype), as torch has it
@@ -156,15 +105,15 @@ def _view(frame: Frame, given: Given, span: Span, name: str | None) -> Item:
     for key in ("shape", "offsets"):
         if key not in given:
             refuse(FeTypeError, f"view misses the argument '{key}'", span, help=builtin.view.usage)
-    stated = _numbers(frame, given["shape"], "the shape of a view")
-    offsets = _numbers(frame, given["offsets"], "offsets")
-    _check_count(stated, tensor.type.rank, "the shape of a view", given["shape"][1])
-    _check_count(offsets, tensor.type.rank, "offsets", given["offsets"][1])
+    stated = numbers_argument(frame, given["shape"], "the shape of a view")
+    offsets = numbers_argument(frame, given["offsets"], "offsets")
+    check_count(stated, tensor.type.rank, "the shape of a view", given["shape"][1])
+    check_count(offsets, tensor.type.rank, "offsets", given["offsets"][1])
     for size in stated:
         if (as_int(size) if as_int(size) is not None else -1) < 0:  # type: ignore[operator]
             refuse(
                 FeTypeError, "the shape of a view is a list of ints", given["shape"][1],
-                got=str(size), help=_VARIES if as_int(size) is None else _LISTED,
+                got=str(size), help=_VARIES if as_int(size) is None else LISTED,
             )  # fmt: skip
     part = replace(_box(frame, tensor, offsets, stated, span), name=name)
     return narrowed(frame, part, given["valid_shape"]) if "valid_shape" in given else part
@@ -238,8 +187,8 @@ def narrowed(frame: Frame, tensor: v.Tensor, argument: Argument) -> Part:
     """``tensor`` with a valid shape that the program states."""
     span = argument[1]
     part = part_of_buffer(frame, tensor, span)
-    stated = _numbers(frame, argument, "valid_shape")
-    _check_count(stated, len(part.axes), "valid_shape", span)
+    stated = numbers_argument(frame, argument, "valid_shape")
+    check_count(stated, len(part.axes), "valid_shape", span)
     return narrowed_to(frame, part, stated)
 
 
@@ -272,7 +221,7 @@ def _assemble(frame: Frame, given: Given, span: Span, name: str | None) -> Item:
     else:
         out = given["out"] if "out" in given else given.get("offsets", given["input"])
         pairs = [_pair(frame, item, place) for item in items_of(frame, first, place) or ()]
-    target = _tensor(out, "assemble")
+    target = tensor_argument(out, "assemble")
     for source, offsets in pairs:
         _place(frame, source, offsets, target, span)
     return Known(None)
@@ -289,9 +238,9 @@ def _pair(frame: Frame, item: Item, span: Span) -> tuple[Argument, Argument]:
 
 
 def _place(frame: Frame, source: Argument, offsets: Argument, target: v.Tensor, span: Span) -> None:
-    tensor = _tensor(source, "assemble")
-    starts = _numbers(frame, offsets, "offsets")
-    _check_count(starts, target.type.rank, "offsets", offsets[1])
+    tensor = tensor_argument(source, "assemble")
+    starts = numbers_argument(frame, offsets, "offsets")
+    check_count(starts, target.type.rank, "offsets", offsets[1])
     if tensor.type.rank != target.type.rank:
         refuse(
             ShapeError, "assemble puts a tensor into one of the same rank", source[1],
@@ -308,8 +257,8 @@ def _place(frame: Frame, source: Argument, offsets: Argument, target: v.Tensor, 
 
 
 def _unsqueeze(frame: Frame, given: Given, span: Span, name: str | None) -> Item:
-    part = part_of_buffer(frame, _tensor(given["input"], "unsqueeze"), span)
-    at = _axis(frame, given["dim"], len(part.axes) + 1, "unsqueeze: 'dim'")
+    part = part_of_buffer(frame, tensor_argument(given["input"], "unsqueeze"), span)
+    at = axis_argument(frame, given["dim"], len(part.axes) + 1, "unsqueeze: 'dim'")
 
     def wider(sizes: tuple[Expr, ...]) -> tuple[Expr, ...]:
         return (*sizes[:at], const(1), *sizes[at:])
@@ -328,8 +277,8 @@ def _permuted(part: Part, order: list[int]) -> Item:
 
 
 def _permute(frame: Frame, given: Given, span: Span, name: str | None) -> Item:
-    part = part_of_buffer(frame, _tensor(given["input"], "permute"), span)
-    order = [as_int(one) for one in _numbers(frame, given["perm"], "perm")]
+    part = part_of_buffer(frame, tensor_argument(given["input"], "permute"), span)
+    order = [as_int(one) for one in numbers_argument(frame, given["perm"], "perm")]
     rank = len(part.axes)
     found = [axis % rank for axis in order if axis is not None and -rank <= axis < rank]
     if sorted(found) != [*range(rank)]:
@@ -342,9 +291,12 @@ def _permute(frame: Frame, given: Given, span: Span, name: str | None) -> Item:
 
 
 def _transpose(frame: Frame, given: Given, span: Span, name: str | None) -> Item:
-    part = part_of_buffer(frame, _tensor(given["input"], "transpose"), span)
+    part = part_of_buffer(frame, tensor_argument(given["input"], "transpose"), span)
     order = [*range(len(part.axes))]
-    a, b = (_axis(frame, given[key], len(order), f"transpose: '{key}'") for key in ("dim0", "dim1"))
+    a, b = (
+        axis_argument(frame, given[key], len(order), f"transpose: '{key}'")
+        for key in ("dim0", "dim1")
+    )
     order[a], order[b] = order[b], order[a]
     return _permuted(replace(part, name=name), order)
 
@@ -353,10 +305,12 @@ def _transpose(frame: Frame, given: Given, span: Span, name: str | None) -> Item
 
 
 def _reshape(frame: Frame, given: Given, span: Span, name: str | None) -> Item:
-    tensor = _tensor(given["input"], "reshape")
+    tensor = tensor_argument(given["input"], "reshape")
     if "inplace" in given:
         frame.python(*given["inplace"], "inplace")
-    shape = _new_shape(frame, tensor, _numbers(frame, given["shape"], "a shape"), given["shape"][1])
+    shape = _new_shape(
+        frame, tensor, numbers_argument(frame, given["shape"], "a shape"), given["shape"][1]
+    )
     if tensor.type.valid is not None and "valid_shape" not in given:
         refuse(
             ShapeError, "reshape of a tensor that is valid in part needs a valid_shape", span,

@@ -10,12 +10,13 @@ hash, its polynomial, its variables and its place in the order of atoms.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, ClassVar, Literal
 
 from pypto._record import Record
 
 __all__ = [
+    "FOLD",
     "INT64",
     "Apply",
     "Const",
@@ -28,10 +29,8 @@ __all__ = [
     "apply",
     "as_int",
     "const",
-    "evaluate",
     "forget_applied",
     "from_polynomial",
-    "launch_parts",
     "order_of",
     "polynomial",
     "product_of",
@@ -172,7 +171,7 @@ class Apply(Expr):
 
 
 _COMPARE = {"lt", "le", "gt", "ge", "eq", "ne"}
-_FOLD: dict[str, Callable[..., int | float | bool]] = {
+FOLD: dict[str, Callable[..., int | float | bool]] = {
     "add": lambda a, b: a + b,
     "sub": lambda a, b: a - b,
     "mul": lambda a, b: a * b,
@@ -249,7 +248,7 @@ def _applied(op: str, operands: tuple[Expr, ...]) -> Expr:
     kind = _result_kind(op, operands)
     values = [a.value for a in operands if isinstance(a, Const)]
     if len(values) == len(operands):
-        return const(_FOLD[op](*values))
+        return const(FOLD[op](*values))
     if kind == "int" and op in ("add", "sub", "mul", "neg"):
         return _normal(op, operands)
     if op in ("floordiv", "mod") and kind == "int":
@@ -422,43 +421,6 @@ def variables_of(expr: Expr) -> frozenset[Variable]:
 
 
 _NONE: frozenset[Variable] = frozenset()
-
-
-def launch_parts(expr: Expr) -> Iterator[Expr]:
-    """The largest parts of ``expr`` that are known when the kernel is launched."""
-    if not variables_of(expr):
-        yield expr
-    elif isinstance(expr, Apply):
-        for argument in expr.args:
-            yield from launch_parts(argument)
-
-
-def evaluate(expr: Expr, value_of: Callable[[Symbol], int | float | bool]) -> int | float | bool:
-    """``expr`` computed as the launch code computes it, from the values of its symbols.
-
-    Raises OverflowError where an integer leaves 64 bits, on the way too, and ZeroDivisionError.
-    """
-    if isinstance(expr, Const):
-        return expr.value
-    if isinstance(expr, Symbol):
-        return value_of(expr)
-    assert isinstance(expr, Apply)
-    first = evaluate(expr.args[0], value_of)
-    if expr.op == "select":
-        return evaluate(expr.args[1 if first else 2], value_of)
-    if expr.op in ("and", "or") and bool(first) is (expr.op == "or"):
-        return bool(first)
-    if len(expr.args) == 1:
-        return _checked(_FOLD[expr.op](first))
-    for argument in expr.args[1:]:
-        first = _checked(_FOLD[expr.op](first, evaluate(argument, value_of)))
-    return first
-
-
-def _checked(value: int | float | bool) -> int | float | bool:
-    if isinstance(value, int) and value not in INT64:
-        raise OverflowError("a value that does not fit into 64 bits")
-    return value
 
 
 _INFIX = {

@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING, Any
 
 from pypto.build.record import Entry
 from pypto.error import Diagnostic, PyptoError, RtValueError, Span
-from pypto.ir.expr import Apply, Expr, Symbol, evaluate, launch_parts
+from pypto.ir.evaluation import evaluate, launch_parts
+from pypto.ir.expr import Apply, Expr, Symbol
 from pypto.ir.signature import CallSignature
 from pypto.ir.tensor import scalars_of, walk
 from pypto.runtime.tensor_checks import describe, is_tensor
