@@ -17,6 +17,8 @@ from tests.elaborate.support import Workshop
 
 CALLS = {
     "prelu": "pypto.prelu(x, x[0])", "interleave": "pypto.interleave(x, x)[0]",
+    "quantize": "pypto.quantize(x, pypto.full([4], 1.0, pypto.DT_FP32), pypto.DT_INT8, -1)",
+    "dequantize": "pypto.dequantize(x, pypto.full([4], 1.0, pypto.DT_FP32), pypto.DT_FP32, -1)",
     "deinterleave": "pypto.deinterleave(x)[1]", "unpack": "pypto.unpack(x.reshape([32]), x.dtype)",
 }  # fmt: skip
 ARGUMENTS = {
@@ -27,6 +29,8 @@ ARGUMENTS = {
     "pad": "[0, 8]",
     "num_classes": "8",
     "shape": "[4, 8]",
+    "otype": "pypto.DT_FP32",
+    "axis": "-1",
 }
 
 

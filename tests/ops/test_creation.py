@@ -102,6 +102,26 @@ def test_one_hot(dtype: DataType) -> None:
 
 
 @pypto.frontend.jit
+def parts(
+    n: T([pypto.DYNAMIC], pypto.DT_INT32), o: T([pypto.DYNAMIC, 8], pypto.DT_INT64),
+    x: T([2, pypto.DYNAMIC, 9]), w: T([pypto.DYNAMIC]), p: T([2, pypto.DYNAMIC, 9]),
+):  # fmt: skip
+    for i in pypto.loop((n.shape[0] + 7) // 8):
+        o[i * 8 : (i + 1) * 8, :] = pypto.one_hot(n[i * 8 : (i + 1) * 8], 8)
+        part = x[:, i * 8 : (i + 1) * 8, :]
+        p[:, i * 8 : (i + 1) * 8, :] = pypto.prelu(part, w[i * 8 : (i + 1) * 8])
+
+
+@pytest.mark.parametrize("size", [3, 20])
+def test_parts_whose_axes_are_others_in_the_result(size: int) -> None:
+    n, x, w = torch.arange(size).int() % 8, torch.randn(2, size, 9), torch.randn(size)
+    o, p = torch.full((size, 8), 9), torch.zeros_like(x)
+    parts(n, o, x, w, p)
+    assert torch.equal(o, torch.nn.functional.one_hot(n.long(), 8))
+    assert torch.equal(p, torch.nn.functional.prelu(x, w))
+
+
+@pypto.frontend.jit
 def in_steps(
     x: T([pypto.DYNAMIC]), a: T([pypto.DYNAMIC], pypto.DT_INT32), b: T([...], pypto.DT_INT32),
     c: T([...], pypto.DT_INT32), d: T([...]), e: T([...]), f: T([...]),

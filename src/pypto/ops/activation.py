@@ -56,13 +56,19 @@ def _infer_prelu(call: OpCall) -> TensorType:
     return TensorType(dtype, shape)
 
 
+def _prelu_places(call: OpCall, name: str) -> tuple[int | None, ...]:
+    rank = call.tensor("input").rank
+    if name == "input":
+        return tuple(range(rank))
+    return (1,) if rank > 1 else (None,)
+
+
 def _lower_prelu(build: Lowering, use: Compute) -> Value:
     a, weight = use.args
     assert isinstance(a, Value) and isinstance(weight, Value)
     inner = max(a.type.rank - 2, 0)
-    if inner:
-        shape = (*weight.type.shape, *(const(1),) * inner)
-        weight = build.emit("trail", weight, shape=shape)
+    for _ in range(inner):
+        weight = build.unsqueeze(weight, weight.type.rank)
     x = of_float(build, a)
     scaled = x * of_float(build, weight)
     return build.narrow(where(x >= 0.0, x, scaled).value, a.type.dtype)
@@ -90,6 +96,7 @@ SPECS: tuple[OpSpec, ...] = (
         "weight.view([1, -1] + [1] * (input.dim() - 2) if input.dim() > 1 else [-1]) * input)",
         "x where it is not negative, else the weight of its channel times x.", method=True,
         notes=("Channels are axis 1; a tensor of one axis has one.",),
+        places=_prelu_places,
     ),
     OpSpec(
         "expand_exp_dif", "exponential",

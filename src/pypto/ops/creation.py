@@ -86,7 +86,7 @@ def _lower_one_hot(build: Lowering, use: Compute) -> Value:
         wide = build.cast(build.comparable(a), F32)
     else:
         wide = build.cast(a, I32)  # what does not fit is no class
-    wide = build.emit("trail", wide, shape=(*a.type.shape, const(1)))
+    wide = build.unsqueeze(wide, a.type.rank)
     shape = (*(const(1),) * a.type.rank, classes)
     places = build.emit(
         "iota", dtype=F32 if small else I32, shape=shape, held=shape, axis=a.type.rank
@@ -191,6 +191,7 @@ SPECS: tuple[OpSpec, ...] = (
         "torch.nn.functional.one_hot(input.long(), num_classes)",
         "A further axis with 1 at the place that an element names, else 0, in DT_INT64.",
         method=True, notes=("An element that names no place gives zeros.",),
+        places=lambda call, name: tuple(range(call.tensor(name).rank)),
     ),
     OpSpec(
         "tril", "creation", _TRIANGLE, _CHOSEN, _infer_triangle, _lower_triangle("LE"),

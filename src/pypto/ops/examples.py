@@ -95,8 +95,48 @@ tril [[1, 0, 0, 0], [5, 6, 0, 0], [9, 10, 11, 0]]
 triu [[0, 2, 3, 4], [0, 0, 7, 8], [0, 0, 0, 12]]
 """
 
+_QUANTIZATION = """\
+import torch
+
+import pypto
+
+Rows = pypto.Tensor([pypto.DYNAMIC, 4], pypto.DT_FP32)
+
+
+@pypto.frontend.jit
+def quantization(
+    x: Rows,
+    bytes: pypto.Tensor([pypto.DYNAMIC, 4], pypto.DT_INT8),
+    scales: pypto.Tensor([pypto.DYNAMIC], pypto.DT_FP32),
+    back: Rows,
+):
+    largest = x.abs().amax(-1)
+    q = pypto.quantize(x, 127.0 / largest, pypto.DT_INT8, axis=-1)
+    bytes[:] = q
+    scales[:] = largest / 127.0
+    back[:] = pypto.dequantize(q, largest / 127.0, pypto.DT_FP32, axis=-1)
+
+
+x = torch.tensor([[1.0, -0.5, 0.25, 0.125], [3.0, 5.08, -12.7, 0.04]])
+results = {
+    "bytes": torch.empty(2, 4, dtype=torch.int8),
+    "scales": torch.empty(2),
+    "back": torch.empty(2, 4),
+}
+quantization(x, *results.values())
+for name, result in results.items():
+    rounded = [[round(v, 4) for v in row] for row in result.reshape(2, -1).tolist()]
+    print(name, rounded)
+"""
+_QUANTIZED = """\
+bytes [[127, -64, 32, 16], [30, 51, -127, 0]]
+scales [[0.0079], [0.1]]
+back [[1.0, -0.5039, 0.252, 0.126], [3.0, 5.1, -12.7, 0.0]]
+"""
+
 EXAMPLES: dict[str, tuple[str, str]] = {
     "movement": (_MOVEMENT, _MOVED),
     "creation": (_CREATION, _CREATED),
+    "quantization": (_QUANTIZATION, _QUANTIZED),
 }
 """The text of a program and its output; the tests of the documentation run them."""

@@ -41,11 +41,11 @@ MASKS = frozenset({"compare", "compares", "mask_and", "mask_or", "mask_not"})
 SELECTS = frozenset({"select", "selects"})  # by a mask: a tensor or a tensor, a tensor or a scalar
 LOOPED = frozenset({"gcd"})  # INT32; steps: how many
 BITWISE = frozenset({"bit_and", "bit_or", "bit_not"})  # of integers of any width
-# fill: a constant tensor; expand: same elements, more rows or columns; squeeze: drop the axis of
-# size 1 that the attribute names; trail: further axes of size 1 at the end; view: the same bits as
-# another dtype of that width
-FREE = frozenset({"fill", "expand", "squeeze", "trail", "view"})
-SHAPING = REDUCE | {"expand", "squeeze", "trail"}  # a result of another shape
+# fill: a constant tensor; expand: same elements, more rows or columns; squeeze, unsqueeze: drop the
+# axis of size 1 that the attribute names, insert one there; view: the same bits as another dtype of
+# that width
+FREE = frozenset({"fill", "expand", "squeeze", "unsqueeze", "view"})
+SHAPING = REDUCE | {"expand", "squeeze", "unsqueeze"}  # a result of another shape
 # Running totals along the axis that the attribute ``axis`` names: FP32, sums of INT32, too.
 SCAN = frozenset({"scan_sum", "scan_prod"})
 PAIR = frozenset({"pair"})  # INT64 of a low and a high word
@@ -209,6 +209,14 @@ class Lowering:
         shape, held = (*shape[:axis], *shape[axis + 1 :]), (*held[:axis], *held[axis + 1 :])
         return self.emit("squeeze", value, shape=shape, held=held, axis=axis)
 
+    def unsqueeze(self, value: Value, axis: int) -> Value:
+        """``value`` with a further axis of size 1, which is ``axis`` of the result."""
+        one = (const(1),)
+        shape, held = (
+            (*sizes[:axis], *one, *sizes[axis:]) for sizes in (value.type.shape, _held(value.type))
+        )
+        return self.emit("unsqueeze", value, shape=shape, held=held, axis=axis)
+
     # --- arithmetic in the operand's own type, by the shortest legal route ---
 
     def binary(self, op: str, a: Value, b: Value) -> Value:
@@ -351,7 +359,7 @@ class Lowering:
 
 
 def axis_of(use: Compute) -> int:
-    """The axis that a reduction or a squeeze goes by."""
+    """The axis that a reduction, a squeeze or an unsqueeze goes by."""
     axis = use.attr("axis")
     assert isinstance(axis, int)
     return axis

@@ -20,6 +20,7 @@ from pypto.ops import (
     movement,
     normalization,
     positions,
+    quantization,
     reduction,
     rounding,
     scan,
@@ -34,7 +35,7 @@ __all__ = ["Operation", "get", "method", "names", "operations", "operator"]
 _FAMILIES = (
     arithmetic, functions, rounding, exponential, trigonometry, gaussian, comparison, selection,
     bits, division, activation, normalization, reduction, positions, variance, scan, movement,
-    creation,
+    creation, quantization,
 )  # fmt: skip
 _SPECS: dict[str, OpSpec] = {spec.name: spec for family in _FAMILIES for spec in family.SPECS}
 

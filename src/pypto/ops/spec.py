@@ -156,6 +156,9 @@ class OpSpec:
     receiver: str | None = None  # the parameter that the tensor of a method is; None: the first
     operator: str | None = None
     inplace: str | None = None  # the parameter that the result is written to
+    # The axis of the result that each axis of a tensor operand is, None: it is not in the result.
+    # Where there is no such function, axes are counted from the last one.
+    places: Callable[[OpCall, str], tuple[int | None, ...]] | None = None
     notes: tuple[str, ...] = ()
     tolerance: Mapping[DataType, tuple[float, float]] = field(default_factory=dict)
 

@@ -19,9 +19,10 @@ def partly_valid(
     ``smaller`` gives the smaller one of two sizes. A reduced axis is not seen in the result.
     """
     sizes = [*type.shape]
-    for _, operand in call.tensors():
+    for name, operand in call.tensors():
+        places = call.spec.places and call.spec.places(call, name)
         for axis, size in enumerate(operand.sizes):
-            at = _result_axis(call, axis, operand.rank, type.rank)
+            at = places[axis] if places else _result_axis(call, axis, operand.rank, type.rank)
             if operand.valid is None or at is None:
                 continue
             if as_int(operand.shape[axis]) == 1 and as_int(type.shape[at]) != 1:

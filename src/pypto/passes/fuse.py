@@ -338,8 +338,9 @@ class _Fusion:
             if use.op == "squeeze":
                 dropped = axis_of(use)
                 mapped: Mapped = (*axes[:dropped], None, *axes[dropped:])
-            elif use.op == "trail":
-                mapped = axes[: len(shape)]
+            elif use.op == "unsqueeze":
+                inserted = axis_of(use)
+                mapped = (*axes[:inserted], *axes[inserted + 1 :])
             else:
                 mapped = axes[len(axes) - len(shape) :]
             mapped = tuple(

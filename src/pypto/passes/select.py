@@ -243,7 +243,7 @@ class _Selector:
             self._iota(node, block)
         elif statement.op in SCAN:
             self._scan(node, statement, block)
-        elif statement.op in ("expand", "squeeze", "trail"):
+        elif statement.op in ("expand", "squeeze", "unsqueeze"):
             self._expand(node, statement, block)
         elif statement.op in STRIDED:
             self._strided(node, statement, block)

@@ -28,7 +28,7 @@ STRIPS = 8  # fewer are not worth sharing
 LEAST = 512  # elements: an instruction for fewer is not worth its start
 RUN = 64  # elements side by side in memory
 # Axes of what these work on are counted from the first one; those of others from the last.
-_FROM_FRONT = frozenset({"squeeze", "trail", *REDUCE})
+_FROM_FRONT = frozenset({"squeeze", "unsqueeze", *REDUCE})
 
 
 class Mixed(Exception):
@@ -180,6 +180,11 @@ class Axes:
                 raise Mixed
             if use.op == "squeeze" and axis >= axis_of(use):
                 found.append((operand, axis + 1))
+                continue
+            if use.op == "unsqueeze" and axis >= axis_of(use):
+                if axis == axis_of(use):
+                    raise Mixed  # an axis of the result alone
+                found.append((operand, axis - 1))
                 continue
             own = axis if use.op in _FROM_FRONT else axis + operand.type.rank - rank
             cut = 0 <= own < operand.type.rank and as_int(operand.type.shape[own]) != 1
