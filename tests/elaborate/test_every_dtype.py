@@ -17,6 +17,7 @@ from tests.elaborate.support import Workshop
 
 CALLS = {
     "prelu": "pypto.prelu(x, x[0])", "interleave": "pypto.interleave(x, x)[0]",
+    "index_select": "pypto.index_select(x, 0, pypto.arange(4))",
     "quantize": "pypto.quantize(x, pypto.full([4], 1.0, pypto.DT_FP32), pypto.DT_INT8, -1)",
     "dequantize": "pypto.dequantize(x, pypto.full([4], 1.0, pypto.DT_FP32), pypto.DT_FP32, -1)",
     "deinterleave": "pypto.deinterleave(x)[1]", "unpack": "pypto.unpack(x.reshape([32]), x.dtype)",

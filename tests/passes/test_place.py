@@ -50,6 +50,44 @@ KERNELS: dict[str, tuple[str, Meaning, bool]] = {
         lambda x, y, o: [x, y, torch.cat([torch.stack([x[:4], y[:4]], 1).flatten(0, 1), o[8:]])],
         False,
     ),
+    "by a loop": (
+        "t = pypto.tensor([8, x.shape[1]], pypto.DT_FP32)\n"
+        "    for i in pypto.loop(4, parallel=True):\n"
+        "        for j in pypto.loop(2):\n"
+        "            t[2 * i + j : 2 * i + j + 1] = x[i : i + 1] + y[j : j + 1]\n"
+        "    o[1:9] = t",
+        lambda x, y, o: [
+            x, y,
+            torch.cat([o[:1], (x[:4, None] + y[None, :2]).flatten(0, 1), o[9:]]),
+        ],
+        False,
+    ),
+    "by a loop that reads": (
+        "t = pypto.tensor([8, x.shape[1]], pypto.DT_FP32)\n"
+        "    for i in pypto.loop(8):\n"
+        "        t[i : i + 1] = o[8 - i : 9 - i] + x[i : i + 1]\n"
+        "    o[0:8] = t",
+        lambda x, y, o: [x, y, torch.cat([o[1:9].flip(0) + x[:8], o[8:]])],
+        True,
+    ),
+    "by a loop that reads a number": (
+        "t = pypto.tensor([8, x.shape[1]], pypto.DT_FP32)\n"
+        "    for i in pypto.loop(8):\n"
+        "        t[i : i + 1] = x[i : i + 1] * o[i, 0]\n"
+        "    o[1:9] = t",
+        lambda x, y, o: [x, y, torch.cat([o[:1], x[:8] * o[:8, :1], o[9:]])],
+        True,
+    ),
+    "by a loop that says where": (
+        "t = pypto.tensor([8, x.shape[1]], pypto.DT_FP32)\n"
+        "    n = 0\n"
+        "    for i in pypto.loop(8):\n"
+        "        t[i : i + 1] = x[i : i + 1]\n"
+        "        n = n + 2\n"
+        "    o[n : n + 8] = t",
+        lambda x, y, o: [x, y, torch.cat([o[:16], x[:8], o[24:]])],
+        True,
+    ),
     "in a branch": (
         "t = pypto.concat([x[0:1], y[0:3]])\n    if x.shape[1] > 20:\n        o[0:4] = t",
         lambda x, y, o: [x, y, torch.cat([x[:1], y[:3], o[4:]]) if x.shape[1] > 20 else o], True,

@@ -348,6 +348,9 @@ class FlowWriter:
             self._emit("line", f"DataCacheCleanAndInvalid<{type}, {line}>({member}[{offset}]);")
         name = self.shared.variables[read.result]
         self._emit("line", f"const {cpp_type(read.result)} {name} = {member}.GetValue({offset});")
+        if read.limit is not None:
+            limit = self.scalars.text(read.limit, "limit")
+            self._emit("line", f"ascendc_assert({name} >= 0 && {name} < {limit});")
 
 
 def variables_in(program: Program) -> Iterator[tuple[Variable, str]]:

@@ -226,9 +226,14 @@ class Builder(Requirements):
         return made
 
     def element(
-        self, buffer: Buffer, index: tuple[Expr, ...], span: Span, name: str | None
+        self,
+        buffer: Buffer,
+        index: tuple[Expr, ...],
+        span: Span,
+        name: str | None,
+        limit: Expr | None = None,
     ) -> Variable:
-        """The element of ``buffer`` at ``index`` as it is now."""
+        """The element of ``buffer`` at ``index`` as it is now, one of 0 ... ``limit - 1``."""
         self.read.add(root(buffer))
         dtype = buffer.type.dtype
         kind: Kind = "float" if dtype.is_float else "int"
@@ -237,7 +242,7 @@ class Builder(Requirements):
         what = f"an element of '{buffer.name}', read"
         label = name or f"{buffer.name}_element"
         made = self.variable(label, kind, self.block, what, span)
-        self.append(LoadScalar(made, buffer, index, span))
+        self.append(LoadScalar(made, buffer, index, span, limit))
         return made
 
     def store(self, buffer: Buffer, value: Value, span: Span) -> None:

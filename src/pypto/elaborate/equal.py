@@ -80,7 +80,8 @@ class Equal:
                 for one in statement.args
             )
             return replace(statement, result=self._made(statement.result), args=args)
-        return replace(statement, index=tuple(map(self.expr, statement.index)))
+        limit = None if statement.limit is None else self.expr(statement.limit)
+        return replace(statement, index=tuple(map(self.expr, statement.index)), limit=limit)
 
     def _made(self, value: Value) -> Value:
         shape = tuple(map(self.expr, value.type.shape))

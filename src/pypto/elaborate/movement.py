@@ -1,7 +1,7 @@
 """Operations that move elements: their results are local tensors, stored box by box.
 
-The operations are those of ``ops/movement.py``, which have no lowering: what they become is loads,
-stores and other shapes of memory, which the passes know.
+The operations are those of ``ops/movement.py`` and ``ops/indexing.py``, which have no lowering:
+what they become is loops, loads, stores and other shapes of memory, which the passes know.
 """
 
 from __future__ import annotations
@@ -13,11 +13,12 @@ from pypto.elaborate import values as v
 from pypto.elaborate.arithmetic import operand
 from pypto.elaborate.builder import whole
 from pypto.elaborate.diagnostics import Poisoned, refuse
+from pypto.elaborate.indexing import selected
 from pypto.elaborate.iteration import items_of
 from pypto.elaborate.machine import Frame
 from pypto.elaborate.operations import apply_operation, converted
 from pypto.elaborate.scalars import as_number
-from pypto.elaborate.tensors import Argument, load, write
+from pypto.elaborate.tensors import Argument, load, part_of_buffer, write
 from pypto.elaborate.values import Item, Known, Part
 from pypto.elaborate.views import narrowed_to
 from pypto.error import FeTypeError, ShapeError, Span
@@ -43,12 +44,13 @@ def call_operation(
     if spec.lower is not None:
         return apply_operation(frame, spec, positional, keyword, span, name)
     arguments: dict[str, object] = {}
+    items: dict[str, Item] = {}
     spans: dict[str, Span] = {}
     for param, given in zip(
         spec.params, spec.bind(positional, keyword, span).values(), strict=True
     ):
         if isinstance(given, tuple) and len(given) == 2 and isinstance(given[1], Span):
-            spans[param.name] = given[1]
+            items[param.name], spans[param.name] = given
             arguments[param.name] = _argument(frame, spec, param, given[0], given[1])
         else:
             arguments[param.name] = given
@@ -56,7 +58,7 @@ def call_operation(
     type = spec.infer(call)
     for condition, message in call.required:
         frame.context.builder.require(condition, message, span)
-    return _MADE[spec.name](_Making(frame, call, type, span, name or spec.name))
+    return _MADE[spec.name](_Making(frame, call, items, type, span, name or spec.name))
 
 
 def _argument(frame: Frame, spec: OpSpec, param: OpParam, item: Item, span: Span) -> object:
@@ -104,8 +106,17 @@ def _size(frame: Frame, item: Item, what: str, span: Span) -> Expr:
 class _Making:
     """A result while its boxes are stored."""
 
-    def __init__(self, frame: Frame, call: OpCall, type: TensorType, span: Span, name: str) -> None:
+    def __init__(
+        self,
+        frame: Frame,
+        call: OpCall,
+        items: Mapping[str, Item],
+        type: TensorType,
+        span: Span,
+        name: str,
+    ) -> None:
         self.frame, self.call, self.span, self.name = frame, call, span, name
+        self.items = items
         self.builder = frame.context.builder
         self.type = type
 
@@ -113,6 +124,14 @@ class _Making:
         value = self.call.args[name]
         assert isinstance(value, Value)
         return value
+
+    def part(self, name: str) -> Part:
+        """The operand where it is: of a tensor in memory nothing is copied."""
+        item = self.items[name]
+        if isinstance(item, v.Scalar) and item.element is not None:
+            item = item.element
+        assert v.is_tensor(item)
+        return part_of_buffer(self.frame, item, self.span)
 
     def local(self, shape: Sequence[Expr] | None = None) -> Part:
         """A local tensor of the result's type, or of another shape."""
@@ -322,8 +341,16 @@ def _unpack(make: _Making) -> Item:
     return _bytes(make, source)
 
 
+def _index_select(make: _Making) -> Item:
+    dim = make.call.args["dim"]
+    assert isinstance(dim, int)
+    source, index, target = make.part("input"), make.part("index"), make.local()
+    dim %= source.type.rank
+    return make.narrowed(target, selected(make.frame, source, dim, index, target, make.span))
+
+
 _MADE: dict[str, Callable[[_Making], Item]] = {
     "clone": _clone, "concat": _concat, "pad": _pad, "fillpad": _fillpad,
     "expand_clone": _expand_clone, "interleave": _interleave, "deinterleave": _deinterleave,
-    "pack": _pack, "unpack": _unpack,
+    "pack": _pack, "unpack": _unpack, "index_select": _index_select,
 }  # fmt: skip

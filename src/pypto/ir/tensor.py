@@ -198,12 +198,14 @@ class Store:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class LoadScalar:
-    """``result`` = the element of ``buffer`` at ``index`` now."""
+    """``result`` = the element of ``buffer`` at ``index`` now. ``limit``: it must be one of 0 ...
+    ``limit - 1``, as the kernel makes sure when it runs; None: it may be any number."""
 
     result: Variable
     buffer: Buffer
     index: Shape
     span: Span
+    limit: Expr | None = None
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -345,6 +347,8 @@ def scalars_of(statement: Statement) -> Iterator[Expr]:
         yield from (*statement.region.offsets, *statement.region.sizes)
     elif isinstance(statement, LoadScalar):
         yield from statement.index
+        if statement.limit is not None:
+            yield statement.limit
     elif isinstance(statement, Print):
         yield from (part for part in statement.parts if isinstance(part, Expr))
     elif isinstance(statement, Compute):

@@ -113,7 +113,8 @@ def _statement(statement: Load | Store | LoadScalar | Print | Dump | Compute) ->
         return f"print {printed_parts(statement.parts)}"
     if isinstance(statement, LoadScalar):
         index = ", ".join(str(i) for i in statement.index)
-        return f"{statement.result} = element {statement.buffer.name}[{index}]"
+        below = "" if statement.limit is None else f" of 0 : {statement.limit}"
+        return f"{statement.result} = element {statement.buffer.name}[{index}]{below}"
     parts = [str(a) for a in statement.args]
     parts += [f"{name}={_attr(value)}" for name, value in statement.attrs]
     text = f"{statement.result} = {statement.op} {', '.join(parts)} : {statement.result.type}"

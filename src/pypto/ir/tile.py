@@ -382,7 +382,8 @@ class TileBranch:
 @dataclass(frozen=True, slots=True, eq=False)
 class ReadScalar:
     """``result`` = the element of ``buffer``'s memory at ``offset``, in elements of ``dtype``.
-    ``written``: the kernel writes that memory, so that the scalar unit's cache may be stale."""
+    ``written``: the kernel writes that memory, so that the scalar unit's cache may be stale.
+    ``limit``: the element must be one of 0 ... ``limit - 1``; None: it may be any."""
 
     result: Variable
     buffer: Buffer
@@ -390,6 +391,7 @@ class ReadScalar:
     offset: Expr
     written: bool
     span: Span
+    limit: Expr | None = None
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -156,6 +156,8 @@ class _TensorCheck:
             _defect(f"an element of {load.buffer} has another rank", load.span)
         for index in load.index:
             self._scalar(index, load.span)
+        if load.limit is not None:
+            self._scalar(load.limit, load.span)
         self._name(load.result, load.span)
 
     def _store(self, store: Store) -> None:

@@ -33,7 +33,7 @@ _TITLES = {
     "selection": "Choosing", "bitwise": "Bits", "division": "Division with a remainder",
     "nn": "Neural networks", "reduction": "Reductions",
     "movement": "Moving elements", "creation": "Tensors made of positions",
-    "quantization": "Quantization",
+    "quantization": "Quantization", "indexing": "Indexing",
 }  # fmt: skip
 # What the examples are given, where it is not _FLOATS.
 _FLOATS = ("DT_FP32", [-1.5, -0.25, 0.5, 2.0], [0.5, 2.0, -0.25, 3.0])

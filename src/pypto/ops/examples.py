@@ -134,9 +134,41 @@ scales [[0.0079], [0.1]]
 back [[1.0, -0.5039, 0.252, 0.126], [3.0, 5.1, -12.7, 0.0]]
 """
 
+_INDEXING = """\
+import torch
+
+import pypto
+
+Rows = pypto.Tensor([pypto.DYNAMIC, 4], pypto.DT_FP32)
+
+
+@pypto.frontend.jit
+def indexing(
+    table: Rows,
+    index: pypto.Tensor([pypto.DYNAMIC], pypto.DT_INT32),
+    rows: Rows,
+    columns: pypto.Tensor([pypto.DYNAMIC, pypto.DYNAMIC], pypto.DT_FP32),
+):
+    rows[:] = pypto.index_select(table, 0, index)
+    columns[:] = pypto.index_select(table, 1, index)
+
+
+table = torch.arange(12.0).reshape(3, 4)
+index = torch.tensor([2, 0], dtype=torch.int32)
+results = {"rows": torch.empty(2, 4), "columns": torch.empty(3, 2)}
+indexing(table, index, *results.values())
+for name, result in results.items():
+    print(name, result.tolist())
+"""
+_INDEXED = """\
+rows [[8.0, 9.0, 10.0, 11.0], [0.0, 1.0, 2.0, 3.0]]
+columns [[2.0, 0.0], [6.0, 4.0], [10.0, 8.0]]
+"""
+
 EXAMPLES: dict[str, tuple[str, str]] = {
     "movement": (_MOVEMENT, _MOVED),
     "creation": (_CREATION, _CREATED),
     "quantization": (_QUANTIZATION, _QUANTIZED),
+    "indexing": (_INDEXING, _INDEXED),
 }
 """The text of a program and its output; the tests of the documentation run them."""

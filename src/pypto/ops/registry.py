@@ -17,6 +17,7 @@ from pypto.ops import (
     exponential,
     functions,
     gaussian,
+    indexing,
     movement,
     normalization,
     positions,
@@ -35,7 +36,7 @@ __all__ = ["Operation", "get", "method", "names", "operations", "operator"]
 _FAMILIES = (
     arithmetic, functions, rounding, exponential, trigonometry, gaussian, comparison, selection,
     bits, division, activation, normalization, reduction, positions, variance, scan, movement,
-    creation, quantization,
+    creation, quantization, indexing,
 )  # fmt: skip
 _SPECS: dict[str, OpSpec] = {spec.name: spec for family in _FAMILIES for spec in family.SPECS}
 

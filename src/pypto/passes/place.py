@@ -1,9 +1,9 @@
 """Local tensors that are only copied somewhere in the end are made there.
 
 ``out[:] = concat([a, b])`` stores two boxes of a local tensor, loads all of it and stores that to
-``out``: the boxes are stored to ``out`` itself, and nothing is copied. It may be so where the local
-tensor is loaded once, whole, for one store of just that, and nothing touches the memory stored to
-from the first box on.
+``out``: the boxes are stored to ``out`` itself, and nothing is copied; so are boxes that loops
+store. It may be so where the local tensor is loaded once, whole, for one store of just that, and
+nothing touches the memory stored to from the first box on.
 """
 
 from __future__ import annotations
@@ -96,26 +96,29 @@ class _Place:
         )
         if load is None or not self._copied(load, last):
             return
-        stores = [n for n, s in enumerate(out) if isinstance(s, Store) and s.buffer is load.buffer]
-        if not stores or len(stores) + 1 != self.touches[load.buffer]:
+        count = [len(_stores(statement, load.buffer)) for statement in out]
+        stores = [n for n, found in enumerate(count) if found]
+        if not stores or sum(count) + 1 != self.touches[load.buffer]:
             return  # another block touches it, or another shape of it
         between = out[stores[0] : -1]
         memory = self.same[last.buffer]
-        if out.index(load) < stores[-1] or not all(
-            isinstance(s, Simple) and not self._touches(s, memory) for s in between
-        ):
+        if out.index(load) < stores[-1] or not all(self._passes(s, memory) for s in between):
             return
         for n in stores:
-            store = out[n]
-            assert isinstance(store, Store)
-            out[n] = _moved(store, last)
+            out[n] = _redirected(out[n], load.buffer, last)
         out.remove(load)
         out.pop()
         self.gone.add(load.buffer)
-        self.touches[root(last.buffer)] += len(stores) - 1
+        self.touches[root(last.buffer)] += sum(count) - 1
 
-    def _touches(self, statement: Statement, memory: Buffer) -> bool:
-        return isinstance(statement, Load | Store) and self.same[statement.buffer] is memory
+    def _passes(self, statement: Statement, memory: Buffer) -> bool:
+        """Whether what is stored to ``memory`` behind ``statement`` may be stored before it, too:
+        nothing in it touches that memory, and it leaves no number that says where."""
+        if isinstance(statement, For):
+            return not statement.scalars and all(self._passes(s, memory) for s in statement.body)
+        if isinstance(statement, Load | Store | LoadScalar):
+            return self.same[statement.buffer] is not memory
+        return isinstance(statement, Simple)
 
     def _copied(self, load: Load, store: Store) -> bool:
         """Whether ``store`` copies just what ``load`` reads, all of a local tensor."""
@@ -130,6 +133,21 @@ class _Place:
         return len(sizes) == local.type.rank and all(
             map(self.sizes.equal, sizes, load.result.type.sizes)
         )
+
+
+def _stores(statement: Statement, buffer: Buffer) -> list[Store]:
+    """The stores to ``buffer`` in ``statement`` and in the loops that it is of."""
+    return [s for s in walk((statement,)) if isinstance(s, Store) and s.buffer is buffer]
+
+
+def _redirected(statement: Statement, buffer: Buffer, target: Store) -> Statement:
+    """``statement`` with its stores to ``buffer`` as stores to what ``target`` stores to."""
+    if isinstance(statement, For):
+        body = tuple(_redirected(inner, buffer, target) for inner in statement.body)
+        return replace(statement, body=body)
+    if isinstance(statement, Store) and statement.buffer is buffer:
+        return _moved(statement, target)
+    return statement
 
 
 def _moved(box: Store, target: Store) -> Store:

@@ -120,7 +120,8 @@ class Planner:
         offset = offset_of(load.buffer, load.index)
         memory = root(load.buffer)
         written = item.touch.memory in self.written
-        return ReadScalar(load.result, memory, load.buffer.type.dtype, offset, written, load.span)
+        dtype = load.buffer.type.dtype
+        return ReadScalar(load.result, memory, dtype, offset, written, load.span, load.limit)
 
     def _shown(self, dump: Dump, written: bool) -> PrintTensor:
         offset = offset_of(dump.buffer, dump.region.offsets)
