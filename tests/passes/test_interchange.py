@@ -64,6 +64,13 @@ CASES = {
         "o[:] = a",
         y=(4, 64),
     ),
+    "a row beside rows of a length that is known when it runs": Case(
+        "t = x[0:1] * 1\n"
+        "for j in pypto.loop(3):\n"
+        "    t = t * 2\n"
+        "o[0:3] = y[0:3] + t - y[0:1]",
+        ("D", "D"), ("D", "D"), ("D", "D"),
+    ),
     "loops in one another, and branches": Case(
         "a = pypto.zeros(x.shape[0], 64)\n"
         "for i in pypto.loop(2):\n"

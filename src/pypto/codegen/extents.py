@@ -5,7 +5,7 @@ from __future__ import annotations
 from pypto.codegen.device import Members
 from pypto.codegen.views import ConstantView
 from pypto.ir.dtype import DataType
-from pypto.ir.expr import Expr, as_int, const
+from pypto.ir.expr import Expr, as_int, const, variables_of
 from pypto.ir.tile import Copy, Kind, Plan
 
 __all__ = ["TILE_SIZES", "Extents"]
@@ -219,7 +219,9 @@ class Extents:
             blocks = (pitch * width - -(-cols * width // 32) * 32) // 32
             return rows, f"kCols * {size}", gap, str(blocks)
         apart = "0"
-        if width * self.plan.align != 32 or columns:
+        # A pitch chosen at launch is that of the rows where all runs have rows of one length.
+        exact = self.plan.pitch is None and not variables_of(self.plan.space.cols)
+        if width * self.plan.align != 32 or columns or not exact:
             taken = f"({self._row_length} * {size} + 31) / 32"
             apart = f"static_cast<uint32_t>({self.pitch} * {size} / 32 - {taken})"
         return rows, f"static_cast<uint32_t>({self._row_length} * {size})", gap, apart
