@@ -41,6 +41,35 @@ def test_expressions() -> None:
         torch.testing.assert_close(o[:, 0], torch.tensor(want), rtol=2e-6, atol=0, msg=text)
 
 
+READ = (
+    torch.float32, torch.float16, torch.bfloat16, torch.int64, torch.int32, torch.int16, torch.int8,
+    torch.uint8,
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("kind", ["fast", "checked"])
+def test_elements_of_every_dtype(kind: str) -> None:
+    batch = Batch(kind)
+    made = []
+    for dtype in READ:
+        name = str(dtype).removeprefix("torch.").replace("float", "fp").replace("bfp", "bf")
+        source = (
+            f"{HEADER}def k_{name}(x: pypto.Tensor([D, D], pypto.DT_{name.upper()}),"
+            " o: pypto.Tensor([D], pypto.DT_FP32)):\n"
+            "    s = x[0, 1]\n"
+            "    for i in pypto.loop(o.shape[0]):\n"
+            "        if x[i, 0] > 2:\n            s = x[i, 1]\n"
+            "        o[i : i + 1] = s\n"
+        )
+        x = torch.tensor([[3, 1], [1, 7], [5, 2], [4, 6]], dtype=dtype)
+        made.append((batch.add(make_function(source, f"k_{name}"), x, torch.zeros(4)), x))
+    batch.build()
+    for variant, x in made:
+        o = torch.zeros(4)
+        assert variant.run(x, o) == 0
+        assert o.tolist() == [1, 1, 2, 6], x.dtype
+
+
 def test_a_broken_power_is_refused() -> None:
     text = (
         f"{HEADER}def k(o: pypto.Tensor([D, 1], pypto.DT_FP32), z: float):\n"

@@ -347,7 +347,10 @@ class FlowWriter:
             type = read.dtype.cpp
             self._emit("line", f"DataCacheCleanAndInvalid<{type}, {line}>({member}[{offset}]);")
         name = self.shared.variables[read.result]
-        self._emit("line", f"const {cpp_type(read.result)} {name} = {member}.GetValue({offset});")
+        value = f"{member}.GetValue({offset})"
+        if read.dtype is DataType.DT_BF16:
+            value = f"ToFloat({value})"  # bfloat16_t converts to nothing by itself
+        self._emit("line", f"const {cpp_type(read.result)} {name} = {value};")
         if read.limit is not None:
             limit = self.scalars.text(read.limit, "limit")
             self._emit("line", f"ascendc_assert({name} >= 0 && {name} < {limit});")
