@@ -47,3 +47,20 @@ def test_a_stored_value_that_was_spread_is_read_back() -> None:
     row, out = torch.rand(1, 40), torch.zeros(6, 40)
     assert variant.run(row, out) == 0
     assert torch.equal(out, (row + 1).expand(6, 40))
+
+
+def test_a_column_by_a_precondition_is_handed_over_once() -> None:
+    """Where a call makes an axis one of size 1, rows of what is handed over are neighbours."""
+    text = (
+        "import pypto\nD, F32 = pypto.DYNAMIC, pypto.DT_FP32\n"
+        "def k(y: pypto.Tensor([D, D], F32), o: pypto.Tensor([D, 1], F32)):\n"
+        "    v = pypto.maximum(y - 0.5, o)\n"
+        "    o[:] = v + pypto.maximum(y[2] + 0.5, pypto.amax(v, 0))\n"
+    )
+    y, o = torch.tensor([[1.0], [5.0], [-2.0], [3.0]]), torch.zeros(4, 1)
+    batch = Batch()
+    variant = batch.add(make_function(text, "k"), y, o)
+    batch.build()
+    assert variant.run(y, o) == 0
+    v = torch.clamp(y - 0.5, min=0)
+    torch.testing.assert_close(o, v + torch.maximum(y[2] + 0.5, v.amax(0)))

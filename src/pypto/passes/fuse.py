@@ -411,7 +411,10 @@ class _Fusion:
     def _handing(self, value: Value) -> tuple[Store, Load]:
         """A store of ``value`` into memory of its own, and a load from there."""
         span = self.made[value].span
-        whole = TensorType(value.type.dtype, value.type.shape)
+        # In sizes that are equal to one number by a precondition: where that is 1, what lies behind
+        # has neighbours there that the value's own memory may have further apart.
+        shape = tuple(self.sizes.canonical(size) for size in value.type.shape)
+        whole = TensorType(value.type.dtype, shape)
         buffer = Buffer(f"w{len(self.handed)}", whole, None, span)
         self.same[buffer] = buffer
         region = Region(full_region(buffer).offsets, value.type.sizes)
