@@ -286,9 +286,11 @@ class _Planner:
         self.busy[slot] = users
         for user in users:
             other = self.lives[user]
-            if meeting is not None and other.last == meeting == life.first:
+            # In place only where elements take the same bytes.
+            alike = (user.kind, user.dtype.bytes) == (local.kind, local.dtype.bytes)
+            if alike and meeting is not None and other.last == meeting == life.first:
                 continue
-            if other.first == life.last and self._in_place(user, local):
+            if alike and other.first == life.last and self._in_place(user, local):
                 continue
             if other.first <= life.last:
                 return False
